@@ -132,19 +132,19 @@ def test_numbers_that_are_no_classes_are_named(any_class, value, word):
             ValueError,
             r"y must have one or two dimensions; got shape \(2, 1, 1\)",
         ),
-        (np.empty((2, 0)), ValueError, "y has no columns; it needs one per level"),
+        (np.empty((2, 0)), ValueError, "y has no columns. Pass one column per level"),
         ([{"a"}, {"b"}], TypeError, r"y has \{'a'\} in row 0, a set, which cannot be a label"),
-        ([1j, 2j], TypeError, "y holds labels of type complex, which cannot be ordered"),
-        ([1j, 1j], TypeError, "y holds labels of type complex, which cannot be ordered"),
+        ([1j, 2j], TypeError, "y holds labels of type complex, which cannot be sorted"),
+        ([1j, 1j], TypeError, "y holds labels of type complex, which cannot be sorted"),
         (
             [frozenset("a"), frozenset("b")],
             TypeError,
-            "y holds labels of type frozenset, which cannot be ordered",
+            "y holds labels of type frozenset, which cannot be sorted",
         ),
         (
             [Decimal("NaN"), Decimal(1)],
             TypeError,
-            "labels of type Decimal, which cannot be ordered",
+            "labels of type Decimal, which cannot be sorted",
         ),
         (np.zeros(2, dtype=[("a", int)]), TypeError, r"y is a structured array .*DataFrame\(y\)"),
         (pandas.NA, TypeError, "y must be array-like.*got NAType"),
@@ -204,7 +204,7 @@ def test_a_label_of_another_type_is_unknown(any_class):
 
 def test_paths_are_refused_where_a_class_has_two_parents(any_class):
     dag = {"pet": ["cat", "dog"], "feline": ["cat", "lion"]}
-    message = "y holds paths, .* 'cat' has several parents .* Give the most specific label"
+    message = "y holds paths, .* 'cat' has several parents .* Pass the most specific label"
     with pytest.raises(ValueError, match=message):
         any_class(hierarchy=dag).fit(X2, [["pet", "cat"], ["pet", "dog"]])
 
@@ -217,7 +217,7 @@ def test_paths_are_refused_where_a_class_has_two_parents(any_class):
         (
             [("a", "b", "c")],
             ValueError,
-            r"An edge is a pair \(parent, child\); got \('a', 'b', 'c'\)",
+            r"An edge must be a pair \(parent, child\); got \('a', 'b', 'c'\)",
         ),
         ({"a": ["b"], "b": ["a"]}, ValueError, "cycle"),
         ({"a": "bc"}, ValueError, "children of 'a' must be a list of labels; got 'bc'"),
@@ -281,7 +281,7 @@ def test_what_predict_reads_is_checked_when_it_was_set_after_fit(any_class, name
 
 
 def test_a_class_instead_of_an_instance(estimator_class):
-    message = r"local_classifier is the class GaussianNB; give an instance, GaussianNB\(\)"
+    message = r"local_classifier is the class GaussianNB. Pass an instance: GaussianNB\(\)"
     with pytest.raises(TypeError, match=message):
         estimator_class(GaussianNB).fit(X2, ["a", "b"])
 
@@ -360,9 +360,9 @@ def test_rows_of_one_dimension_are_refused_for_numbers(any_class):
 @pytest.mark.parametrize(
     ("X", "error", "message"),
     [
-        ({"a": [0.0, 1.0], "b": [1.0, 0.0]}, TypeError, r"X is a dict, which has no rows in an or"),
-        ({0.0, 1.0}, TypeError, "X is a set, which has no rows in an order"),
-        (np.ndarray, TypeError, "X is the class ndarray; give rows"),
+        ({"a": [0.0, 1.0], "b": [1.0, 0.0]}, TypeError, r"X is a dict, which is not a sequence"),
+        ({0.0, 1.0}, TypeError, "X is a set, which is not a sequence of rows"),
+        (np.ndarray, TypeError, "X is the class ndarray. Pass rows"),
         (pandas.DataFrame(index=[0, 1]), ValueError, r"0 feature\(s\) .* a minimum of 1 is req"),
     ],
     ids=["dict", "set", "class", "frame without columns"],
@@ -404,7 +404,7 @@ def test_labels_of_a_metric_that_cannot_be_ordered_together():
     """Each side alone can: one with a time zone, the other without."""
     here = [datetime(2020, 1, day) for day in (1, 2)]
     there = [day.replace(tzinfo=UTC) for day in here]
-    message = "y_true and y_pred holds labels of type datetime, which cannot be ordered"
+    message = "y_true and y_pred holds labels of type datetime, which cannot be sorted"
     with pytest.raises(TypeError, match=message):
         f1(here, there)
 

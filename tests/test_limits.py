@@ -187,7 +187,7 @@ def test_one_classifier_per_node_refuses_a_million_children_at_once():
     X = np.zeros((n, 1))
     y = np.arange(n)
     message = (
-        r"need 1\.0e\+12 rows in all, which is not below the limit of 1e\+12: the root has "
+        r"need 1\.0e\+12 rows in total, which exceeds the limit of 1e\+12: the root has "
         r"1000000 children with 1000000 rows\. Use LocalClassifierPerParentNode"
     )
     with pytest.raises(ValueError, match=message):
@@ -199,7 +199,7 @@ def test_one_classifier_per_node_refuses_from_the_limit_on(monkeypatch):
     model = LocalClassifierPerNode(Ruler())
     assert len(model.fit(np.arange(9.0)[:, None], np.arange(9)).local_classifiers_) == 9
     with pytest.raises(
-        ValueError, match=r"1\.0e\+02 rows in all, .* limit of 1e\+02: the root has 10"
+        ValueError, match=r"1\.0e\+02 rows in total, .* limit of 1e\+02: the root has 10"
     ):
         model.fit(np.arange(10.0)[:, None], np.arange(10))
 

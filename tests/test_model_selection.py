@@ -223,7 +223,7 @@ def test_groups_come_in_every_container(groups):
     [
         (["p"] * 4, "n_splits=2 is more than the 1 groups."),
         (["p", "q"], "groups has 2 entries but y has 4 rows (inconsistent numbers of samples)."),
-        (["p", "q", None, "r"], "Row 2 of groups is missing. Give every row a group; a row that"),
+        (["p", "q", None, "r"], "Row 2 of groups is missing. Every row needs a group; a row"),
         (np.array([1.0, 2.0, np.nan, 3.0]), "Row 2 of groups is missing."),
         ([1.5, 2.0, 3.0, float("nan")], "Row 3 of groups is missing."),
         (["p", float("nan"), "q", "r"], "Row 1 of groups is missing."),
@@ -403,12 +403,14 @@ def test_numpy_integers_count_folds():
 
 
 def test_more_folds_than_rows_is_an_error_with_both_numbers():
-    with pytest.raises(ValueError, match=r"^n_splits=3 is more than the 2 rows\.$"):
+    with pytest.raises(
+        ValueError, match=r"^n_splits=3 is more than the 2 rows\. Use fewer folds\.$"
+    ):
         folds(["a", "b"], 3)
 
 
 def test_no_labels_is_an_error():
-    with pytest.raises(ValueError, match="HierarchicalKFold stratifies by y; give the labels"):
+    with pytest.raises(ValueError, match=r"HierarchicalKFold stratifies by y\. Pass the labels"):
         folds(None)
 
 

@@ -1,7 +1,6 @@
 """Hierarchical classification with scikit-learn: rows are classified into a tree of classes.
 
-Names are imported when they are first used, so that ``import hiclass`` costs next to nothing, and a
-program pays only for the parts that it uses.
+Names are imported on first use, so ``import hiclass`` is fast.
 """
 
 from importlib import import_module
@@ -64,7 +63,7 @@ if TYPE_CHECKING:
     from hiclass.hierarchy import Hierarchy as Hierarchy
     from hiclass.model_selection import HierarchicalKFold as HierarchicalKFold
 
-#: The public names, and the module that each of them is in.
+#: The public names and their modules.
 _HOMES = {
     "ByDepth": "hiclass._engine.by_depth",
     "ClassTextClassifier": "hiclass._estimators.class_text",
@@ -112,14 +111,14 @@ _HOMES = {
     "tune_confidence": "hiclass._estimators.tuning",
 }
 
-#: Public modules that are there without an import of their own.
+#: Public modules that are available without importing them.
 _MODULES = ("datasets", "metrics", "model_selection")
 
 __all__ = [*_HOMES, "datasets", "metrics"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name where it is first used."""
+    """Import a public name on first use."""
     if name in _MODULES:
         return import_module(f"{__name__}.{name}")  # which sets the attribute
     if name not in _HOMES:

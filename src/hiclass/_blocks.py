@@ -1,17 +1,19 @@
-"""Many packed classifiers as a few arrays: what model files hold of them.
+"""Many packed classifiers as a few arrays, the form in model files.
 
-A model has hundreds of small classifiers of one type. Saved one by one, each brings all of its
-parameters, and a header for each of its arrays, which together may be larger than the weights. Here
-they become a template, with what they have in common, and a block of numbers for every value in
-which they differ.
+A model has hundreds of small classifiers of one type. Saved one by one, each has all of its
+parameters and a header for each of its arrays, which together may be larger than the weights. Here,
+they become a template with everything that they have in common, and a block of numbers for every
+value in which they differ.
 
-Weights of 64 bits are rounded to 32 where that changes probabilities by less than 1e-6. A weight
-changes by a part of 2^-25 on average, a score by that part of the norm of the products of weights
-and values, since errors are independent, and a probability by a quarter of that, divided by the
-temperature. So the largest weight times the largest norm of a training row decides. From a memory
-map rounded weights are used as they are; otherwise they have 64 bits again after loading. Whole
-numbers take as few bytes as possible. Where small weights were dropped, the others are stored, with
-a bit for every weight, and are not used from a memory map.
+Weights of 64 bits are rounded to 32 if this changes probabilities by less than 1e-6. A weight
+changes by a factor of 2^-25 on average. Because errors are independent, a score changes by this
+factor times the norm of the products of weights and values, and a probability by a quarter of that,
+divided by the temperature. The largest weight times the largest norm of a training row therefore
+decides.
+
+From a memory map, rounded weights are used as they are; otherwise, they have 64 bits again after
+loading. Integers take as few bytes as possible. If small weights were dropped, the others are
+stored with one bit for every weight, and are not used from a memory map.
 """
 
 from __future__ import annotations
@@ -24,18 +26,19 @@ import scipy.sparse as sp
 
 from hiclass._typing import AnyArray
 
-#: Objects of these packages are taken apart if they have attributes; all others are values.
+#: Objects of these packages are split into their attributes if they have any; all others are
+#: values.
 _PACKAGES = ("hiclass", "sklearn")
 #: The largest product of a weight and the norm of a row, by temperature: 128 x 2^-27 is below 1e-6.
 _LARGEST_SCORE = 128
-#: Sparse matrices that are taken apart, by the name of their format.
+#: Sparse matrices that are split into arrays, by the name of their format.
 _SPARSE = {"csr": sp.csr_matrix, "csc": sp.csc_matrix}
 
 Path = tuple[Any, ...]
 
 
 def as_blocks(classifiers: list[Any], temperature: float = 1.0) -> list[dict[str, Any]]:
-    """Put similar classifiers together.
+    """Combine similar classifiers.
 
     Parameters
     ----------
@@ -59,7 +62,7 @@ def as_blocks(classifiers: list[Any], temperature: float = 1.0) -> list[dict[str
 
 
 def from_blocks(groups: list[dict[str, Any]]) -> list[Any]:
-    """The classifiers that :func:`as_blocks` has put together.
+    """The inverse of :func:`as_blocks`.
 
     Parameters
     ----------
@@ -89,7 +92,7 @@ def from_blocks(groups: list[dict[str, Any]]) -> list[Any]:
 
 
 def _parts(value: Any) -> dict[Any, Any] | None:
-    """What an object consists of, by name; None if it is a value."""
+    """The parts of an object by name; None if it is a value."""
     if type(value) in (list, tuple):
         return dict(enumerate(value))
     ours = type(value).__module__.partition(".")[0] in _PACKAGES
@@ -107,7 +110,7 @@ def _form(value: Any) -> Any:
 
 
 def _values(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """All values in an object, and where they are."""
+    """All values in an object, and their places."""
     parts = _parts(value)
     if parts is None:
         yield path, value
@@ -135,7 +138,7 @@ def _rebuilt(value: Any, others: dict[Path, Any], path: Path = ()) -> Any:
 
 
 def _as_group(places: list[int], classifiers: list[Any], temperature: float) -> dict[str, Any]:
-    """A template and blocks; as in ``_expanded``, which reads them."""
+    """A template and blocks, in the form that ``_expanded`` reads."""
     columns = []
     for entries in zip(*map(_values, classifiers), strict=True):
         path, values = entries[0][0], [value for _, value in entries]
@@ -154,14 +157,14 @@ def _as_group(places: list[int], classifiers: list[Any], temperature: float) -> 
 
 
 def _is_same(a: Any, b: Any) -> bool:
-    """Whether two values of one type are surely the same."""
+    """Whether two values of one type are certainly the same."""
     if isinstance(a, np.ndarray):
         return a.dtype.kind in "biuf" and np.array_equal(a, b)
     return a is b or (isinstance(a, bool | int | float | str) and a == b)
 
 
 def _are_weights(values: list[Any], classifiers: list[Any]) -> bool:
-    """Whether these are matrices of numbers with a column per column of their classifier."""
+    """Whether these are matrices of numbers with one column per column of their classifier."""
     if not isinstance(values[0], np.ndarray) and not sp.issparse(values[0]):
         return False
     if values[0].dtype.kind != "f" or values[0].ndim != 2:
@@ -170,7 +173,7 @@ def _are_weights(values: list[Any], classifiers: list[Any]) -> bool:
 
 
 def _can_be_rounded(values: list[Any], classifiers: list[Any], temperature: float) -> bool:
-    """Whether weights of 32 bits give nearly the same probabilities."""
+    """Whether weights of 32 bits give almost the same probabilities."""
     return all(
         _largest(weights) * packed.norm <= _LARGEST_SCORE * temperature
         for weights, packed in zip(values, classifiers, strict=True)
@@ -178,7 +181,7 @@ def _can_be_rounded(values: list[Any], classifiers: list[Any], temperature: floa
 
 
 def _are_single(values: list[Any]) -> bool:
-    """Whether sparse weights have 32 bits only, although their type has 64."""
+    """Whether sparse weights have only 32 significant bits, although their type has 64."""
     if not all(map(sp.issparse, values)):
         return False
     with np.errstate(over="ignore"):
@@ -191,7 +194,7 @@ def _largest(weights: Any) -> float:
 
 
 def _block(values: list[Any], dtype: Any, double: bool) -> dict[str, Any]:
-    """Values of one type as arrays where possible; of weights, the type in the file is given."""
+    """Values of one type as arrays if possible; for weights, with the type in the file."""
     first = values[0]
     if type(first) in _SPARSE.values():
         return {
@@ -212,12 +215,12 @@ def _block(values: list[Any], dtype: Any, double: bool) -> dict[str, Any]:
 
 def _stacked(arrays: list[AnyArray], stored: Any = None, double: bool = False) -> dict[str, Any]:
     """Arrays of one type, end to end, with their shapes."""
-    # The order in memory stays: it decides how fast products are, and about their last bits.
+    # The memory order stays, because it determines the speed of products and their last bits.
     order: Literal["C", "F"] = "C" if all(a.flags.c_contiguous for a in arrays) else "F"
-    # Rounded one by one: all weights in 64 bits once more would double the memory of a model.
+    # Rounded one by one: another copy of all weights in 64 bits would double the memory of a model.
     parts = [array.ravel(order) for array in arrays]
     numbers = np.concatenate(parts, dtype=stored, casting="same_kind")
-    # Weights of 32 bits whose rows need 64 are from a memory map.
+    # Weights of 32 bits whose rows need 64 come from a memory map.
     dtype = np.dtype(np.float64) if stored is not None and double else parts[0].dtype
     if stored is None and dtype.kind in "iu" and len(numbers):
         low, high = np.min_scalar_type(numbers.min()), np.min_scalar_type(numbers.max())
@@ -227,14 +230,14 @@ def _stacked(arrays: list[AnyArray], stored: Any = None, double: bool = False) -
 
 
 def _without_zeros(block: dict[str, Any]) -> dict[str, Any]:
-    """The same dense weights, of which those that are not 0 are stored, and where they are."""
+    """The same dense weights: those that are not 0, and their places."""
     if "numbers" not in block:  # sparse
         return block
     filled = block["numbers"] != 0
     return {**block, "numbers": block["numbers"][filled], "filled": np.packbits(filled)}
 
 
-# -- and back ----------------------------------------------------------------------------------
+# -- loading -----------------------------------------------------------------------------------
 
 
 def _expanded(column: dict[str, Any]) -> list[Any]:
@@ -250,7 +253,7 @@ def _expanded(column: dict[str, Any]) -> list[Any]:
 
 
 def _separated(stacked: dict[str, Any], copy: bool = False) -> list[AnyArray]:
-    """The arrays that were stacked; with ``copy``, they are not left in a memory map."""
+    """The arrays that were stacked; with ``copy``, they do not stay in a memory map."""
     numbers, shapes, dtype = stacked["numbers"], stacked["shapes"], np.dtype(stacked["dtype"])
     if copy or not _is_mapped(stacked):
         numbers = numbers.astype(dtype, copy=False)
@@ -266,7 +269,7 @@ def _separated(stacked: dict[str, Any], copy: bool = False) -> list[AnyArray]:
 
 
 def _is_mapped(column: dict[str, Any]) -> bool:
-    """Whether rounded weights, in a dense block, are in a file that is mapped to memory."""
+    """Whether rounded weights, in a dense block, are in a memory-mapped file."""
     numbers = column.get("numbers")
     if not isinstance(numbers, np.memmap) or "filled" in column:
         return False

@@ -1,8 +1,8 @@
-"""Closed sets of nodes: a node is in a set together with everything above it.
+"""Closed sets of nodes: a set contains a node together with all of its ancestors.
 
-Where a row has several labels, or a class several parents, a row is no longer one node but a set of
-nodes. Sets of rows are sparse boolean matrices with a column per node, the root first. Nothing here
-sees labels; a hierarchy is used through its numbers only.
+If a row has several labels, or a class several parents, a row is not one node but a set of nodes.
+Sets of rows are sparse boolean matrices with one column per node, starting with the root. Nothing
+here sees labels; only the numbers of a hierarchy are used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hiclass._typing import IntArray
 
 
 def closure_matrix(hierarchy: Any) -> Any:
-    """Sparse matrix whose row ``v`` has ones at node ``v`` and all its ancestors, root included."""
+    """Sparse matrix whose row ``v`` has ones at node ``v`` and all ancestors (also the root)."""
     n = hierarchy.n_nodes
     if hierarchy.is_tree:
         path = np.column_stack([np.zeros(n, dtype=np.intp), hierarchy.ancestor_table])
@@ -32,7 +32,7 @@ def closure_matrix(hierarchy: Any) -> Any:
 
 
 def close(sets: Any, hierarchy: Any) -> Any:
-    """Add to every set all ancestors of its nodes; the root is in every set, also an empty one."""
+    """Add all ancestors of the nodes to every set; the root is also in empty sets."""
     sets = sp.csr_array(sets, dtype=np.int32)
     empty = np.flatnonzero(np.diff(sets.indptr) == 0)
     root = from_entries(empty, np.zeros_like(empty), sets.shape)
@@ -40,7 +40,7 @@ def close(sets: Any, hierarchy: Any) -> Any:
 
 
 def most_specific(closed: Any, hierarchy: Any) -> Any:
-    """The nodes of closed sets that have no child in the set; none for the root alone."""
+    """The nodes of closed sets without a child in the set; none for the root alone."""
     entry = sp.csr_array(closed, dtype=np.int32)
     child = np.repeat(np.arange(hierarchy.n_nodes), np.diff(hierarchy.parent_indptr))
     up = from_entries(child, hierarchy.parent_indices, (hierarchy.n_nodes, hierarchy.n_nodes))
@@ -64,5 +64,5 @@ def from_entries(rows: IntArray, nodes: IntArray, shape: tuple[int, int]) -> Any
 
 
 def rows_of(sets: Any, node: int) -> IntArray:
-    """Rows of a CSC array that have an entry for a node, ascending."""
+    """Rows of a CSC array that have an entry for a node, in ascending order."""
     return np.asarray(sets.indices[sets.indptr[node] : sets.indptr[node + 1]], dtype=np.intp)

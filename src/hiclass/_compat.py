@@ -1,6 +1,6 @@
-"""Private names of scikit-learn and joblib, and what we add to its contract: the one door to them.
+"""Private names of scikit-learn and joblib, and additions to their contract.
 
-Whatever may move between versions of these libraries is imported here, and nowhere else.
+Everything that may move between versions of these libraries is imported only here.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ try:
     from sklearn.svm import _base as svm_base
     from sklearn.svm import _classes as svm_classes
     from sklearn.svm import _liblinear as svm_liblinear
-except ImportError:  # scikit-learn has moved them: liblinear.py finds out and does without
+except ImportError:  # scikit-learn has moved them: liblinear.py detects this and does without them
     svm_base = svm_classes = svm_liblinear = None
 
-try:  # experimental, from scikit-learn 1.9 on
+try:  # experimental, since scikit-learn 1.9
     from sklearn.callback import CallbackSupportMixin as CallbackSupport
     from sklearn.callback._callback_support import callback_management_context as manage_callbacks
 except ImportError:
 
     class CallbackSupport:  # type: ignore[no-redef]
-        """Nothing: this version of scikit-learn has no callbacks."""
+        """Empty, because this version of scikit-learn has no callbacks."""
 
     manage_callbacks = None
 
@@ -79,7 +79,7 @@ __all__ = [
 
 
 class _Offered:
-    """A method that is there only if a check lets it; the check raises the reason why not."""
+    """A method that is available only if a check passes; the check raises the reason."""
 
     def __init__(self, method: Callable[..., Any], check: Callable[[Any], None]) -> None:
         self._method = method
@@ -94,8 +94,8 @@ class _Offered:
 
 
 def offered_if(check: Callable[[Any], None]) -> Callable[[Callable[..., Any]], _Offered]:
-    """Offer a method only where a check raises no ``AttributeError``.
+    """Make a method available only if a check raises no ``AttributeError``.
 
-    As scikit-learn's ``available_if``, but the reason is the message and not only its cause.
+    Like scikit-learn's ``available_if``, but the reason is the message and not only its cause.
     """
     return lambda method: _Offered(method, check)

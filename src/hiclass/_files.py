@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that appear completely or not at all."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from typing import IO
 
 @contextlib.contextmanager
 def write_whole(target: Path) -> Iterator[IO[bytes]]:
-    """Write beside a file, and take its place at the end.
-
-    If something fails, what was there before stays, and nothing else is left.
+    """Write a temporary file next to the target, and rename it at the end.
 
     Parameters
     ----------

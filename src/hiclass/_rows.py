@@ -1,7 +1,7 @@
-"""X as rows: check, count, slice, chunk. X passes through to the local classifiers.
+"""X as rows: check, count, slice, chunk.
 
-Plain numeric arrays, nested lists of numbers and sparse matrices are checked once; frames, text,
-documents and anything else are only sliced.
+X is passed to the local classifiers. Numeric arrays, nested lists of numbers and sparse matrices
+are checked once; frames, texts and all other containers are only sliced.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from hiclass._compat import n_rows_of as count_rows
 from hiclass._typing import AnyArray, IntArray
 
 _CHUNK_BYTES = 1 << 28
-#: A chunk has 256 rows even if that takes more, since every call of a classifier has a price; but
-#: so many times more, as with a million classes, would fill the memory.
+#: A chunk has 256 rows even if that takes more memory, because every call of a classifier has a
+#: fixed cost. But this many times more, as with a million classes, would fill the memory.
 _MOST_CHUNK_BYTES = 1 << 29
 _MOST_INT32 = np.iinfo(np.int32).max
-#: To search a column among some takes so many times as long as to fill an entry of a table of all
-#: columns, and to write the number of a column there so many times.
+#: The cost of searching a column, relative to filling an entry of a table of all columns, and of
+#: writing the number of a column into the table.
 _SEARCH_COST, _COLUMN_COST = 128, 32
-#: Rows of a sparse matrix with about so few entries are taken without the checks of its index.
+#: Rows of a sparse matrix with about this few entries are taken without checking its index.
 _FEW_ENTRIES = 8192
-#: Fewer rows than this are not worth a thread of their own.
+#: Fewer rows do not justify a thread.
 _FEWEST_ROWS = 256
 
 
@@ -40,23 +40,23 @@ def n_rows_of(X: Any) -> int:
 
 
 def check_X(estimator: Any, X: Any, tags: Any, *, reset: bool, numbers: bool = False) -> Any:
-    """Check X as far as it is plain numbers, and its columns against those seen at fit.
+    """Check X if it consists of numbers, and its columns against those in ``fit``.
 
-    With ``numbers``, rows have to be finite numbers in two dimensions, and frames become such: for
-    classifiers that have some of the columns only, and do not see what is in the others.
+    With ``numbers``, rows must be finite numbers in two dimensions, and frames are converted: for
+    classifiers that have only some of the columns and do not see the others.
     """
     finite = numbers or (tags is not None and not tags.input_tags.allow_nan)
     if sp.issparse(X):
         X = validate_data(estimator, X, reset=reset, accept_sparse="csr", ensure_all_finite=finite)
         return _as_shared(X)
     if isinstance(X, str | bytes):
-        raise TypeError("X is a single text; give a list of documents, one per row.")
+        raise TypeError("X is a single text. Pass a list of texts, one per row.")
     if isinstance(X, type):
-        raise TypeError(f"X is the class {X.__name__}; give rows.")
+        raise TypeError(f"X is the class {X.__name__}. Pass rows instead.")
     if isinstance(X, Mapping | Set):
         raise TypeError(
-            f"X is a {type(X).__name__}, which has no rows in an order. Give an array, a frame "
-            f"(for columns by name, pandas.DataFrame(X)) or a list of rows."
+            f"X is a {type(X).__name__}, which is not a sequence of rows. Pass an array, a frame "
+            "(for columns by name, pandas.DataFrame(X)) or a list of rows."
         )
     if isinstance(X, list | tuple) and len(X):
         X = _numbers_or_as_is(X)
@@ -82,12 +82,12 @@ def check_X(estimator: Any, X: Any, tags: Any, *, reset: bool, numbers: bool = F
 
 
 def _as_shared(X: Any) -> Any:
-    """A CSR matrix sorted: a local classifier must not sort in place what it shares with others."""
+    """A sorted CSR matrix, because a local classifier must not sort shared rows in place."""
     return _with_small_indices(X if X.has_sorted_indices else X.sorted_indices())
 
 
 def _with_small_indices(X: Any) -> Any:
-    """The same rows with 32-bit indices where they suffice: some classifiers take no others."""
+    """The same rows with 32-bit indices if possible, because some classifiers accept no others."""
     if X.indices.dtype == X.indptr.dtype == np.int32 or max(X.nnz, X.shape[1]) > _MOST_INT32:
         return X
     X = _shallow(X)
@@ -96,10 +96,10 @@ def _with_small_indices(X: Any) -> Any:
 
 
 def is_as_fitted(estimator: Any, X: Any, *, finite: bool) -> bool:
-    """Whether X is, at a glance, an array as it has to be: for single rows a glance must do.
+    """Whether X is obviously a valid array; a quick check for single rows.
 
-    If not, scikit-learn has a closer look, and explains what is wrong. With ``finite``, a glance at
-    the values is part of it.
+    Otherwise, scikit-learn checks X and explains what is wrong. With ``finite``, the values are
+    checked, too.
     """
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype.kind not in "iuf" or not len(X):
         return False
@@ -111,7 +111,7 @@ def is_as_fitted(estimator: Any, X: Any, *, finite: bool) -> bool:
 
 
 def _numbers_or_as_is(X: Any) -> Any:
-    """Nested lists of numbers as an array; documents and mixed rows as they are."""
+    """Nested lists of numbers as an array; texts and mixed rows are unchanged."""
     if not _is_numeric(next(iter(X), 0.0)):
         return X
     try:
@@ -122,13 +122,13 @@ def _numbers_or_as_is(X: Any) -> Any:
 
 
 def _is_numeric(row: Any) -> bool:
-    """Whether a row of a nested list holds numbers only."""
+    """Whether a row of a nested list contains only numbers."""
     values = np.ravel(np.asarray(row, dtype=object)) if not isinstance(row, dict) else [row]
     return all(isinstance(value, int | float | np.number) for value in values)
 
 
 def take_rows(X: Any, rows: IntArray | None) -> Any:
-    """A copy of some rows of X, which a local classifier may write into; ``None`` for all rows."""
+    """A copy of some rows of X, which a local classifier may modify; ``None`` for all rows."""
     if not hasattr(X, "__len__") and hasattr(X, "__array__"):
         X = np.asarray(X)
     if isinstance(X, np.ndarray) or sp.issparse(X):
@@ -145,7 +145,7 @@ def is_csr(X: Any) -> bool:
 
 
 def _take_few(X: Any, rows: IntArray) -> Any:
-    """A few rows of a CSR matrix, without the checks of its index, which take longer than that."""
+    """A few rows of a CSR matrix, without checking its index, which would take longer."""
     start = X.indptr.take(rows)
     length = X.indptr.take(rows + 1) - start
     indptr = np.zeros(len(rows) + 1, dtype=X.indptr.dtype)
@@ -156,9 +156,7 @@ def _take_few(X: Any, rows: IntArray) -> Any:
 
 
 def one_in(rows: IntArray, step: int) -> IntArray:
-    """One row of every ``step``, at random within these but always the same.
-
-    Not the first of them: where classes take turns, all of these may be of a few classes.
+    """One row of every ``step``, at random but always the same.
 
     Parameters
     ----------
@@ -180,7 +178,7 @@ def one_in(rows: IntArray, step: int) -> IntArray:
 
 
 def select_columns(X: Any, columns: IntArray) -> Any:
-    """Rows with some of their columns only.
+    """Rows with only some of their columns.
 
     Parameters
     ----------
@@ -199,13 +197,15 @@ def select_columns(X: Any, columns: IntArray) -> Any:
     kept = indices < len(columns)
     if kept.all():
         return csr_like(X, X.data, indices, X.indptr, len(columns))
-    before = np.zeros(len(kept) + 1, dtype=X.indptr.dtype)  # how many are kept up to there
+    before = np.zeros(len(kept) + 1, dtype=X.indptr.dtype)  # the number of kept entries up to there
     np.cumsum(kept, out=before[1:])
     return csr_like(X, X.data[kept], indices[kept], before[X.indptr], len(columns))
 
 
 def numbers_of(X: Any, columns: IntArray) -> IntArray:
-    """For every entry of a CSR matrix the number of its column among some; else their number.
+    """The position of the column of every entry of a CSR matrix among some columns.
+
+    For an entry of another column, the number of these columns.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def numbers_of(X: Any, columns: IntArray) -> IntArray:
     if _SEARCH_COST * X.nnz < X.shape[1] + _COLUMN_COST * n:
         numbers = np.searchsorted(columns, X.indices)
         numbers[columns[np.minimum(numbers, n - 1)] != X.indices] = n
-    else:  # so many entries that a table of all columns is worth it
+    else:  # so many entries that a table of all columns is faster
         table = np.full(X.shape[1], n, dtype=np.int32)
         table[columns] = np.arange(n, dtype=np.int32)
         numbers = table.take(X.indices)
@@ -240,7 +240,7 @@ def largest_norm(X: Any) -> float:
 def csr_like(X: Any, data: AnyArray, indices: IntArray, indptr: IntArray, n_columns: int) -> Any:
     """A CSR matrix of entries of X, in the same order within a row.
 
-    Not by the constructor, which would check all indices: that takes longer than the rest.
+    Without the constructor, which would check all indices and take longer than the rest.
     """
     shape = (len(indptr) - 1, n_columns)
     if "_shape" not in vars(X):  # of SciPy, which may change it
@@ -258,7 +258,7 @@ def _shallow(X: Any) -> Any:
 
 
 def protect(X: Any) -> Any:
-    """The same data, so that writing into it fails or has no effect elsewhere; without a copy."""
+    """The same data, protected against modification, without a copy."""
     if isinstance(X, np.ndarray):
         X = X.view()
         X.flags.writeable = False
@@ -267,13 +267,13 @@ def protect(X: Any) -> Any:
         X.data = X.data.view()
         X.data.flags.writeable = False
     elif hasattr(X, "iloc"):
-        # From pandas 3 on, a shallow copy is copied when it is written to.
+        # Since pandas 3, a shallow copy is copied when it is modified.
         X = X.copy(deep=int(sys.modules["pandas"].__version__.partition(".")[0]) < 3)
     return X
 
 
 def chunks_of_rows(X: Any, width: int, n_jobs: int = 1) -> Iterator[slice]:
-    """Split the rows so that a few arrays of ``width`` numbers per row stay small."""
+    """Split the rows so that a few arrays of ``width`` values per row stay small."""
     n_rows = n_rows_of(X)
     per_row = 8 * 4 * width + _bytes_per_row(X, n_rows)
     size = min(_CHUNK_BYTES // (n_jobs * per_row), -(-n_rows // n_jobs))
@@ -284,9 +284,9 @@ def chunks_of_rows(X: Any, width: int, n_jobs: int = 1) -> Iterator[slice]:
 
 
 def map_chunks(function: Callable[[Any, slice], Any], X: Any, width: int) -> list[Any]:
-    """Call a function on one chunk of rows after another, and on the slice of rows that it is.
+    """Call a function on one chunk of rows after another, and on the slice of its rows.
 
-    ``width`` is how many numbers per row the function holds in each of a few arrays.
+    ``width`` is the number of values per row that the function holds in each of a few arrays.
     """
     return [function(slice_rows(X, rows), rows) for rows in chunks_of_rows(X, width)]
 
@@ -298,7 +298,7 @@ def _bytes_per_row(X: Any, n_rows: int) -> int:
 
 
 def slice_rows(X: Any, rows: slice) -> Any:
-    """A contiguous run of rows: a view where the container can give one."""
+    """Contiguous rows, as a view if the container supports it."""
     if rows.start == 0 and rows.stop >= n_rows_of(X):
         return protect(X)
     if is_csr(X):
@@ -312,17 +312,17 @@ def slice_rows(X: Any, rows: slice) -> Any:
 
 
 def as_weights(sample_weight: Any, X: Any) -> AnyArray | None:
-    """Sample weights as an array with one entry per row, of which one at least is not zero."""
+    """Sample weights as an array with one entry per row, at least one of which is not zero."""
     if sample_weight is None:
         return None
     weights = check_sample_weight(sample_weight, X)
-    if not weights.any():  # scikit-learn says so from 1.8 on
+    if not weights.any():  # the message of scikit-learn since 1.8
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weights
 
 
 def check_weights(sample_weight: Any, X: Any) -> AnyArray | None:
-    """The same, for what has a least loss, or shares of rows, only if no weight is below 0."""
+    """The same, for estimators that require non-negative weights."""
     weights = as_weights(sample_weight, X)
     if weights is not None and (weights < 0).any():
         row = int(np.argmax(weights < 0))

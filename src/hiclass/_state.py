@@ -1,8 +1,8 @@
-"""Plain data that model files contain: what ``fit`` learns, as frozen dataclasses.
+"""Plain data in model files: what ``fit`` learns, as frozen dataclasses.
 
-Files of fitted models (skops, pickle) name the types that they consist of by module and name. So
-this module promises never to move, and so do the public estimators and ``Hierarchy``;
-a test pins their names. Functions on this data are in the rooms above.
+Files of fitted models (skops, pickle) refer to types by module and name. This module, the public
+estimators and ``Hierarchy`` must therefore never move; a test pins their names. Functions on this
+data are in the rooms above.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hiclass._typing import AnyArray, FloatArray, IntArray
 
 @dataclass(frozen=True)
 class LabelFormat:
-    """How labels were written in ``y``, so that predictions can be written the same way.
+    """The format of the labels in ``y``, in which predictions are returned.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class LabelFormat:
     of_sets: ClassVar[Literal[False]] = False
 
     def reaching(self, depth: int) -> LabelFormat:
-        """The same with room for paths of some length."""
+        """The same format, for paths of at least some length."""
         if self.ndim == 1:
             return self
         return replace(self, n_levels=max(self.n_levels, depth))
@@ -53,7 +53,7 @@ class LabelFormat:
 
 @dataclass(frozen=True)
 class SetFormat:
-    """How several labels per row were written in ``y``, so that predictions can be written alike.
+    """The format of several labels per row in ``y``, in which predictions are returned.
 
     Attributes
     ----------
@@ -78,13 +78,13 @@ class SetFormat:
     of_sets: ClassVar[Literal[True]] = True
 
     def reaching(self, depth: int) -> SetFormat:
-        """The same: it has room for paths of any length."""
+        """The same format, which supports paths of any length."""
         return self
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a path can go on from every node of a tree.
+    """The branches of every node of a tree.
 
     Attributes
     ----------
@@ -109,10 +109,10 @@ def _has(method: str) -> Callable[[Any], bool]:
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """A linear classifier that was fitted on some of the columns, for rows that have all of them.
+    """A linear classifier that was fitted on some of the columns, for rows with all columns.
 
-    It stands for the classifier where that is queried; ``_engine.packed`` makes it, and gives it
-    the width of X where a user wants to see it.
+    It replaces the classifier in queries. ``_engine.packed`` creates it, and widens it to all
+    columns of X for users.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class Packed:
         return np.asarray(self.estimator.classes_)
 
     def narrow(self, X: Any) -> Any:
-        """The columns of the classifier, of rows that have all of them."""
+        """The columns of the classifier, from rows with all columns."""
         rows = X if len(self.columns) == self.n_features else select_columns(X, self.columns)
         return rows.astype(np.float64, copy=False) if self.double else rows
 
@@ -165,7 +165,7 @@ class Packed:
 
 
 class _InBlocks:
-    """Models with packed classifiers, of which a file has a few large arrays."""
+    """Models with packed classifiers, which files store as a few large arrays."""
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(vars(self))
@@ -188,7 +188,7 @@ class _InBlocks:
         vars(self).update(state)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        # Not by the state of files, whose weights are rounded.
+        # Not the state of files, whose weights are rounded.
         copy = memo[id(self)] = object.__new__(type(self))
         vars(copy).update(deepcopy(vars(self), memo))
         return copy
@@ -311,7 +311,7 @@ class EnsembleModels:
 
 @dataclass(frozen=True)
 class TextModels:
-    """Classes by their words: texts and rows as vectors, and what similarities are worth.
+    """Class texts: texts and rows as vectors, and the weights of similarities.
 
     Attributes
     ----------
@@ -366,7 +366,7 @@ class TextModels:
     gates = classifiers
 
     def __getstate__(self) -> dict[str, Any]:
-        # Without what is worked out from the rest when predicting; sparse vectors as plain arrays.
+        # Without values that are computed during prediction; sparse vectors as plain arrays.
         state = {name: value for name, value in vars(self).items() if name != "_profiles"}
         for name in ("texts", "rows"):
             if sp.issparse(state[name]):
@@ -411,7 +411,7 @@ class RestrictedModels:
 
 @dataclass(frozen=True)
 class AdaptedModels:
-    """A model for rows whose classes have other shares than those of the training rows.
+    """A model for rows whose class shares differ from those of the training rows.
 
     Attributes
     ----------
@@ -614,7 +614,7 @@ class LevelColumns:
 
 @dataclass(frozen=True)
 class Stream:
-    """What a model remembers from batch to batch, beside its classifiers.
+    """What a model stores between batches, besides its classifiers.
 
     Attributes
     ----------
@@ -642,7 +642,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Scaling:
-    """What becomes of numbers, and of missing ones.
+    """How numbers are scaled and missing numbers imputed.
 
     Attributes
     ----------

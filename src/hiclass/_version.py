@@ -1,10 +1,10 @@
-"""The version of this library, and what it means for models that another version has written.
+"""The version of this library, and whether models of other versions can be read.
 
-Fitted models carry the version that wrote them, in a pickle and in a skops file alike. Versions
-that share the first number that is not 0 read each other's models (0.1.0 and 0.1.7, 1.2.0 and
-1.4.1): that is what semantic versioning promises. The inside of a model of any other version is
-unknown: a guess could predict wrongly without a warning. Beside the version stands the
-number of the format: what the saved state consists of. It grows when that changes.
+Fitted models contain the version that wrote them, in pickles and in skops files. Versions with the
+same first number that is not 0 read each other's models (0.1.0 and 0.1.7, 1.2.0 and 1.4.1), as in
+semantic versioning. The content of a model of any other version is unknown, and a guess could lead
+to wrong predictions without a warning. Next to the version is the number of the format of the saved
+state, which increases with every change.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ __version__ = "0.1.0"
 #: The format of saved models that this version writes and reads.
 FORMAT = 1
 
-#: Where the state of a model keeps the version and the format.
+#: The keys of the version and the format in the state of a model.
 STAMP, FORMAT_STAMP = "_hiclass_version", "_hiclass_format"
 
 
 def reduce_stamped(model: Any) -> tuple[Any, ...]:
-    """What ``__reduce_ex__`` of a model returns, so that its file says who has written it.
+    """The result of ``__reduce_ex__`` of a model, so that its file contains the version.
 
-    The version comes first, to be checked before anything else of the file is read: what another
-    version calls its parts may not exist here.
+    The version comes first, so that it is checked before anything else in the file is read: types
+    of another version may not exist here.
     """
     state: Any = model.__getstate__()
-    if isinstance(state, dict):  # that of a subclass may not say it
+    if isinstance(state, dict):  # that of a subclass may lack it
         state = as_stamped(state)
     return _new, (type(model), __version__, FORMAT), state
 
@@ -41,7 +41,7 @@ def as_stamped(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_stamped(state: dict[str, Any], name: str) -> dict[str, Any]:
-    """The state of a saved model, called ``name`` in errors, if this version reads its format."""
+    """The state of a saved model, named ``name`` in errors, if this version reads its format."""
     state = dict(state)
     version = state.pop(STAMP, None)
     check_written_by(version, name)
@@ -50,14 +50,14 @@ def read_stamped(state: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _new(cls: type[Any], written_by: str, format: Any = None) -> Any:
-    """An empty object, for a state that follows; the first thing that is read from a pickle."""
+    """An empty object, for a state that follows; the first thing read from a pickle."""
     _check_series(written_by, cls.__name__)
     _check_format(format, written_by, cls.__name__)
     return object.__new__(cls)
 
 
 def check_written_by(version: Any, name: str) -> None:
-    """Refuse a saved model of an incompatible version; warn of one that is newer.
+    """Reject a saved model of an incompatible version; warn of a newer one.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ def check_written_by(version: Any, name: str) -> None:
     if _release(version, name) > _release(__version__, name):
         warn_user(
             f"This {name} was written by hiclass {version}, which is newer than hiclass "
-            f"{__version__} here. It can be read, but may use what this version does not know. "
-            f"Load it with hiclass {version} or newer to be sure."
+            f"{__version__} here. It can be read, but may use features that this version does not "
+            f"have. To be safe, load it with hiclass {version} or newer."
         )
 
 
@@ -96,12 +96,12 @@ def _check_series(version: Any, name: str) -> None:
 
 
 def _release(version: Any, name: str) -> tuple[int, int, int]:
-    """The three numbers of a version; what follows them (rc1, .dev0) plays no role."""
+    """The three numbers of a version; a suffix (rc1, .dev0) is ignored."""
     found = re.match(r"(\d+)\.(\d+)\.(\d+)", version) if isinstance(version, str) else None
     if found is None:
         raise ValueError(
-            f"This {name} does not say which version of hiclass wrote it (found {version!r}), so "
-            f"that it cannot be read safely. Fit the model again with hiclass {__version__}."
+            f"This {name} does not state which version of hiclass wrote it (found {version!r}), so "
+            f"it cannot be read safely. Fit the model again with hiclass {__version__}."
         )
     major, minor, patch = map(int, found.groups())
     return major, minor, patch

@@ -1,4 +1,4 @@
-"""Warnings that show the line of the user, however deep inside the package they arise."""
+"""Warnings that show the line of the user's code, wherever in the package they occur."""
 
 from __future__ import annotations
 

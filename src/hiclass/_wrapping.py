@@ -1,8 +1,8 @@
 """Models inside pipelines and searches: which model predicts, and what transforms X before it.
 
-A ``Pipeline`` offers only the methods of scikit-learn's own classifiers, a search even fewer. What
-hierarchical classifiers add to them (confidences, paths, probabilities of nodes) is reached by
-taking the wrapping apart, which happens here and nowhere else.
+A ``Pipeline`` has only the methods of scikit-learn's own classifiers, a search even fewer. The
+additional methods of hierarchical classifiers (confidences, paths, probabilities of nodes) are
+reached by unwrapping, which happens only here.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from hiclass.hierarchy import Hierarchy
 
 @dataclass(frozen=True)
 class Unwrapped:
-    """An estimator, taken out of what it is wrapped into.
+    """An estimator, taken out of its pipeline or search.
 
     Attributes
     ----------
     model : estimator
-        What predicts in the end.
+        The estimator that finally predicts.
     before : list of transformers
-        What X goes through before it gets there.
+        The transformers that X passes first.
     searched : bool
-        Whether a search that is not fitted yet still has to choose the parameters.
+        Whether an unfitted search still has to choose the parameters.
     """
 
     model: Any
@@ -46,12 +46,12 @@ class Unwrapped:
         return X
 
     def names_out(self, names: list[str] | None) -> list[str] | None:
-        """Names of the features that the model sees, from those of X; None if a step gives none."""
+        """Names of the features that the model sees, given those of X; None if a step has none."""
         for step in self.before:
             try:
                 names = [str(name) for name in step.get_feature_names_out(names)]
             except (AttributeError, ValueError, TypeError):
-                # Some steps have no such method, others refuse the names of the step before.
+                # Some steps have no such method, others reject the names of the preceding step.
                 names = None
         return names
 
@@ -92,8 +92,8 @@ def unwrap(model: Any, *, through_choices: bool = True) -> Unwrapped:
         elif _is_search(model):
             if hasattr(model, "cv_results_"):
                 raise ValueError(
-                    f"This {type(model).__name__} was fitted with refit={model.refit!r}, so that "
-                    f"it has no fitted model. Fit it with refit=True."
+                    f"This {type(model).__name__} was fitted with refit={model.refit!r}, so it has "
+                    "no fitted model. Fit it with refit=True."
                 )
             model, searched = model.estimator, True
         else:
@@ -101,7 +101,7 @@ def unwrap(model: Any, *, through_choices: bool = True) -> Unwrapped:
 
 
 def _steps(model: Any) -> list[tuple[str, Any]]:
-    """The steps of a pipeline; none of anything else, also of a pipeline that has no steps."""
+    """The steps of a pipeline; empty for anything else, and for a pipeline without steps."""
     steps = getattr(model, "steps", None) if isinstance(model, Pipeline) else None
     pairs = isinstance(steps, list) and all(isinstance(s, tuple) and len(s) == 2 for s in steps)
     return list(steps) if steps and pairs else []
@@ -110,24 +110,24 @@ def _steps(model: Any) -> list[tuple[str, Any]]:
 def _transforms(step: Any) -> bool:
     """Whether a step of a pipeline changes the rows that are predicted.
 
-    Samplers, as imbalanced-learn's pipelines have them, change training rows only.
+    Samplers, as in pipelines of imbalanced-learn, change only training rows.
     """
     return not (step is None or isinstance(step, str) or hasattr(step, "fit_resample"))
 
 
 def _has_chosen(model: Any) -> bool:
-    """Whether something is a fitted ``HierarchicalClassifier``, which has features and a model."""
+    """Whether an object is a fitted ``HierarchicalClassifier``, which has features and a model."""
     return hasattr(type(model), "_opened") and "model_" in vars(model)
 
 
 def _is_search(model: Any) -> bool:
-    """Whether something is a search, by its parameters: not all searches share a base class."""
+    """Whether an object is a search, by its parameters; searches have no common base class."""
     parameters = ("estimator", "refit", "error_score")
     return isinstance(model, BaseEstimator) and all(hasattr(model, p) for p in parameters)
 
 
 def is_fitted_classifier(model: Any) -> bool:
-    """Whether something is a fitted hierarchical classifier, not wrapped into anything.
+    """Whether an object is a fitted hierarchical classifier without a wrapper.
 
     Parameters
     ----------
@@ -177,17 +177,17 @@ def unwrap_fitted(model: Any) -> Unwrapped:
 
 
 def named(model: Any) -> str:
-    """The type of a model, and of what is inside, for messages."""
+    """The type of a model, and of the estimator inside, for messages."""
     inner = unwrap(model).model
     inside = "" if inner is model else f", which ends in a {type(inner).__name__}"
     return f"{type(model).__name__}{inside}"
 
 
 def detached(model: Any) -> Any:
-    """A copy of a fitted model and its wrapping that stays as it is when the original learns.
+    """A copy of a fitted model and its wrapper that does not change when the original learns.
 
-    The model itself is copied lightly: to learn replaces what it has learned. Transformers may
-    change in place, and are copied whole.
+    The model itself is copied shallowly, because learning replaces its state. Transformers may
+    change in place and are copied deeply.
     """
     if isinstance(model, FrozenEstimator):
         return detached(model.estimator)
@@ -201,7 +201,7 @@ def detached(model: Any) -> Any:
 
 
 def name_for_fit(model: Any, parameter: str) -> str:
-    """The name under which ``fit`` of a wrapping takes a parameter for the model inside.
+    """The name under which ``fit`` of a wrapper accepts a parameter for the model inside.
 
     Parameters
     ----------
@@ -227,9 +227,7 @@ def name_for_fit(model: Any, parameter: str) -> str:
 
 
 def name_for_groups(model: Any) -> str | None:
-    """The name under which ``fit`` of a model takes the groups of rows; None if it takes none.
-
-    Groups are for searches, whose folds keep them together, and for every ``fit`` that names them.
+    """The name under which ``fit`` of a model accepts the groups of rows; None if it does not.
 
     Parameters
     ----------
@@ -242,7 +240,7 @@ def name_for_groups(model: Any) -> str | None:
         For the last step of a pipeline ``step__groups``; with metadata routing enabled, ``groups``
         where anything inside has requested them.
     """
-    # What only hands arguments on to another estimator says which one.
+    # Estimators that only pass arguments on define to which one.
     model = getattr(model, "stands_for", model)
     if routing_enabled():
         return "groups" if get_routing_for_object(model).consumes("fit", {"groups"}) else None
@@ -258,4 +256,4 @@ def _names_groups(model: Any) -> bool:
     try:
         return "groups" in inspect.signature(model.fit).parameters
     except (AttributeError, TypeError, ValueError):
-        return False  # a builtin without a signature, or a step that is none
+        return False  # a builtin without a signature, or an invalid step

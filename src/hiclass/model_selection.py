@@ -1,4 +1,4 @@
-"""Folds for hierarchical labels."""
+"""Cross-validation for hierarchical labels."""
 
 from __future__ import annotations
 
@@ -29,19 +29,14 @@ from hiclass.hierarchy import Hierarchy
 
 
 def deal_folds(nodes: IntArray, n_splits: int) -> IntArray:
-    """Deal rows out to folds in the order of their nodes, so that every subtree is spread."""
+    """Assign rows to folds in the order of their nodes, so that every subtree is spread."""
     fold = np.empty(len(nodes), dtype=np.intp)
     fold[np.argsort(nodes, kind="stable")] = np.arange(len(nodes)) % n_splits
     return fold
 
 
 def deal_units(counts: Any, n_splits: int) -> IntArray:
-    """Deal units of rows out to folds, so that every node is spread as evenly as a greedy can.
-
-    With ``n`` the rows of a node and ``f`` those of them in a fold, the sum of ``f**2 / n`` over
-    nodes and folds is smallest where every fold has an equal share of every node (it is the
-    chi-squared statistic, up to a constant). Every unit goes to the fold that adds least to it, the
-    units with the largest shares of nodes first: those of rare classes, and large ones.
+    """Assign units of rows to folds by a greedy algorithm that spreads every node evenly.
 
     Parameters
     ----------
@@ -56,7 +51,7 @@ def deal_units(counts: Any, n_splits: int) -> IntArray:
         The fold of every unit.
     """
     counts = sp.csr_array(counts, dtype=np.float64)
-    # A node that one unit has alone cannot be spread, and has no part in the order.
+    # A node of a single unit cannot be spread and does not affect the order.
     spread = np.bincount(counts.indices, minlength=counts.shape[1]) > 1
     weight = np.zeros(counts.shape[1])
     weight[spread] = 1 / counts.sum(axis=0)[spread]
@@ -91,9 +86,7 @@ def count_units(closed: Any, unit: IntArray) -> Any:
 
 
 def hold_out_groups(unit: IntArray, n_rows: int, rng: Any) -> AnyArray:
-    """Hold out whole groups, in random order: so many that their rows come nearest to a number.
-
-    At least one group is held out, and one is left.
+    """Hold out whole groups in random order, with about a given number of rows.
 
     Parameters
     ----------
@@ -117,8 +110,8 @@ def hold_out_groups(unit: IntArray, n_rows: int, rng: Any) -> AnyArray:
     size = np.bincount(unit)
     if len(size) < 2:
         raise ValueError(
-            "groups has 1 different group, but whole groups are held out, and others have to be "
-            "left to fit on. Give rows of at least 2 groups, or leave groups out."
+            "groups has 1 different group, but whole groups are held out, and other groups are "
+            "needed to fit the model. Pass rows of at least 2 groups, or omit groups."
         )
     order = rng.permutation(len(size))
     distance = np.abs(np.cumsum(size[order])[:-1] - n_rows)
@@ -133,8 +126,8 @@ class HierarchicalKFold(BaseCrossValidator):
     rows is therefore in every training set.
 
     With ``groups``, several labels per row or a DAG, an exact division is not possible. A greedy
-    algorithm then assigns groups or rows to folds so that every class is spread as evenly as it
-    can. All rows of a group are in the same fold.
+    algorithm then assigns groups or rows to folds so that every class is spread as evenly as
+    possible. All rows of a group are in the same fold.
 
     Labels are accepted in every form that ``fit`` accepts, including missing labels and ragged
     lists, for which scikit-learn rejects an integer ``cv``.
@@ -149,7 +142,7 @@ class HierarchicalKFold(BaseCrossValidator):
         Controls the shuffling. Only used if ``shuffle`` is True.
     multi_label : bool, default=False
         Whether a row may have several labels, as in the estimators. Otherwise, a list is a path.
-    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The hierarchy of the labels, as in the estimators. By default, it is read from the paths;
         single labels are stratified by label only.
 
@@ -171,7 +164,7 @@ class HierarchicalKFold(BaseCrossValidator):
     [0 1 3] [2 4 5]
     """
 
-    #: ``groups`` is passed on where metadata routing is on, as to scikit-learn's group splitters.
+    #: ``groups`` is requested if metadata routing is enabled, as in scikit-learn's group splitters.
     __metadata_request__split = {"groups": True}  # noqa: RUF012  (read by scikit-learn)
 
     def __init__(
@@ -223,7 +216,7 @@ class HierarchicalKFold(BaseCrossValidator):
                 f"shuffle=True, or leave random_state out."
             )
         if y is None:
-            raise ValueError("HierarchicalKFold stratifies by y; give the labels.")
+            raise ValueError("HierarchicalKFold stratifies by y. Pass the labels.")
         fold = self._folds(X, y, groups)
         for k in range(self.n_splits):
             yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
@@ -237,7 +230,9 @@ class HierarchicalKFold(BaseCrossValidator):
         unit = np.arange(n_rows) if groups is None else read_groups(groups, n_rows)
         n_units, things = int(unit.max()) + 1, "rows" if groups is None else "groups"
         if self.n_splits > n_units:
-            raise ValueError(f"n_splits={self.n_splits} is more than the {n_units} {things}.")
+            raise ValueError(
+                f"n_splits={self.n_splits} is more than the {n_units} {things}. Use fewer folds."
+            )
         order = np.arange(n_units)
         if self.shuffle:
             order = check_random_state(self.random_state).permutation(n_units)
@@ -268,7 +263,7 @@ class HierarchicalKFold(BaseCrossValidator):
 
 
 def _classes_of(y: Any, hierarchy: Any, multi_label: bool, *, as_sets: bool) -> Any:
-    """The node of every row of a tree, or, in all other cases, closed sets of nodes."""
+    """The node of every row of a tree; in all other cases, closed sets of nodes."""
     if multi_label:
         return encode_sets(y, hierarchy).closed
     if hierarchy is None:
@@ -284,19 +279,19 @@ def _classes_of(y: Any, hierarchy: Any, multi_label: bool, *, as_sets: bool) -> 
 
 
 def _check_single(columns: LabelColumns) -> None:
-    """Refuse gaps, and what can only be several labels per row."""
+    """Reject gaps, and rows that can only be several labels."""
     length = check_paths(columns, allow_empty=True)
     if not length.all():
         raise ValueError(
             f"Row {int(np.argmin(length))} of y has no label at all. Remove such rows, or give "
-            f"them at least a label of level 1. Where rows have any number of labels, use "
-            f"HierarchicalKFold(multi_label=True)."
+            "them at least a label of level 1. If rows may have any number of labels, use "
+            "HierarchicalKFold(multi_label=True)."
         )
     refuse_path_tuples(columns, "use HierarchicalKFold(multi_label=True)")
 
 
 def read_groups(groups: Any, n_rows: int) -> IntArray:
-    """The group of every row as a number: any value is a group, also 0.5 and the empty string.
+    """The group of every row as a number; any value is a group, including 0.5 and the empty string.
 
     Parameters
     ----------
@@ -331,8 +326,8 @@ def read_groups(groups: Any, n_rows: int) -> IntArray:
     for row, value in enumerate(values):
         if is_missing(value) and not isinstance(value, str | bytes):
             raise ValueError(
-                f"Row {row} of groups is missing. Give every row a group; a row that belongs to "
-                f"no other gets one of its own."
+                f"Row {row} of groups is missing. Every row needs a group; a row without one needs "
+                "a unique value."
             )
         if not is_hashable(value):
             raise TypeError(

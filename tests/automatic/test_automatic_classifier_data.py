@@ -333,7 +333,7 @@ def test_other_rows_than_in_fit_are_refused(noisy, quick):
         (X[None], "dim 3"),
         ("one text", "X is a single text"),
         (polars.LazyFrame({"a": [1, 2]}), "X is a polars LazyFrame, .*; call collect"),
-        ({"a": [1.0]}, "which has no rows in an order"),
+        ({"a": [1.0]}, "which is not a sequence of rows"),
         (iter(X), "X is a .*, in which no rows of cells are found"),
         (["one text", "another"], "^X is texts.*, but X of fit was a matrix of numbers"),
         ([{"a": "one"}], "is not a number"),

@@ -295,9 +295,7 @@ def test_what_cannot_be_exported_says_why(fitted, of_frame):
     pytest.importorskip("skl2onnx")
     with pytest.raises(ValueError, match="a KernelRidgeClassifier, is calibrated by its decision"):
         hiclass.to_onnx(fitted)
-    with pytest.raises(
-        ValueError, match="what TableFeatures makes of columns and texts has no gra"
-    ):
+    with pytest.raises(ValueError, match="the features that TableFeatures computes from columns"):
         hiclass.to_onnx(of_frame)
 
 

@@ -251,7 +251,7 @@ def test_rows_that_differ_from_those_of_fit_are_named_with_the_remedy(case):
 
 
 REFUSED = {
-    "one text": ("x", {}, TypeError, "a single text; give a list of texts"),
+    "one text": ("x", {}, TypeError, "a single text. Pass a list of texts"),
     "a lazy frame": (pl.LazyFrame({"a": [1, 2]}), {}, TypeError, r"LazyFrame.* call collect"),
     "a dict": ({"a": [1]}, {}, TypeError, r"X is a dict.* pandas\.DataFrame\(X\)"),
     "ragged": ([["a"], ["b", 1]], {}, ValueError, "from 1 to 2 cells"),

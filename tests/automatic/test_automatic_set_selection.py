@@ -452,7 +452,7 @@ def test_thresholds_that_make_no_sense_say_what_to_use():
         tree.set_params(threshold=0.3).predict(X)
     X_dag, sets = zoo(60)
     dag = HierarchicalClassifier(hierarchy=EDGES, effort="quick", threshold=("top", 2))
-    with pytest.raises(ValueError, match="but a row has one label here"):
+    with pytest.raises(ValueError, match="but here a row has one label"):
         dag.fit(X_dag, [row[0] for row in sets])
     batch = HierarchicalClassifier(GaussianNB(), threshold="tuned", multi_label=True)
     with pytest.raises(ValueError, match="is learned out of fold, which partial_fit cannot do"):

@@ -105,7 +105,7 @@ def test_missing_columns_are_named(fails, data, tmp_path):
     added = write_csv(tmp_path / "added.csv", [["Loan", "x"]], header=["product", "narrative"])
     common = ("--target", *TARGET, "--text", "narrative", "-o", tmp_path / "m.skops")
     assert "added.csv has no column 'sub_product'" in fails("fit", data, "--add", added, *common)
-    assert "Give --add FILE as well." in fails("fit", data, "--update", "m.skops", *common)
+    assert "Add --add FILE." in fails("fit", data, "--update", "m.skops", *common)
 
 
 @pytest.fixture

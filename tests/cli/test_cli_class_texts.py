@@ -91,7 +91,7 @@ def test_fit_learns_rows_and_texts_and_predicts_classes_without_rows(folder, cap
 def test_fit_needs_no_rows(folder, capsys):
     assert main(["fit", *TARGET, "--class-texts", "classes.csv", "-o", "model.skops"]) == 0
     shown = capsys.readouterr().err
-    assert "No training rows: texts to predict are read from text" in shown
+    assert "No training rows. Texts to predict are read from text" in shown
     assert "on 0 rows, 8 texts of classes in" in shown
     assert predicted(folder, "canines that bark") == ["dog"]
     only = ["fit", "--text", "note", "--class-texts", "classes.csv", *TARGET, "-o", "model.skops"]

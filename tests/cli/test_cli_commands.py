@@ -191,11 +191,11 @@ class TestEvaluate:
         message = fails("evaluate", model, train, *report, "--examples", "narative")
         assert message == f"{train} has no column 'narative'. Did you mean 'narrative'?"
         message = fails("evaluate", model, train, "--examples", "narrative")
-        assert message == "--examples is for the report. Give --report FILE as well."
+        assert message == "--examples is for the report. Add --report FILE."
         message = fails("evaluate", model, train, "--label-errors")
-        assert message == "--label-errors is for the report. Give --report FILE as well."
+        assert message == "--label-errors is for the report. Add --report FILE."
         message = fails("evaluate", model, train, "--compare", train)
-        assert message == "--compare is for the report. Give --report FILE as well."
+        assert message == "--compare is for the report. Add --report FILE."
         assert list(tmp_path.iterdir()) == []
 
     def test_the_report_gets_the_features_of_the_model_by_name(self, model, run, train):
@@ -293,7 +293,7 @@ class TestExplain:
     def test_a_row_that_is_not_there_or_wrong_is_named(self, fails, model, train, tmp_path):
         message = fails("explain", model, train, "--row", "61")
         assert message == (
-            f"--row 61 is not there: {train} has 60 rows. Give a number from 1 to 60."
+            f"--row 61 does not exist: {train} has 60 rows. Use a number from 1 to 60."
         )
         rows = make_rows(3)
         rows[2][4] = "many"
@@ -405,7 +405,7 @@ class TestTune:
         tuned = tmp_path / "tuned.skops"
         _, err = run("tune", model, train, "--precision", "0.5", "-o", tuned)
         assert load_model(str(tuned)).opened.model.min_confidence == 0
-        assert "min_confidence 0, chosen on 60 rows, whose paths reach the precision as they" in err
+        assert "min_confidence 0, chosen on 60 rows, whose paths reach the precision without" in err
 
     def test_a_precision_that_is_not_reached_leaves_nothing(self, fails, model, tmp_path):
         rows = [[row[0], "Card", "Debit", "mortgage house", "100", "BY"] for row in make_rows(4)]

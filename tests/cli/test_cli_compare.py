@@ -32,7 +32,7 @@ def test_what_has_changed_is_named_and_all_tests_are_in_the_table(
     # A fifth of the rows of then is about cars: the others have moved.
     assert "classes of level 2, share that moved: 0 then, 0.8 now" in lines
     assert any(line.startswith("feature about engine: 0.2 then, 1 now") for line in lines)
-    assert f"Wrote {table}: all that was compared" in err
+    assert f"Wrote {table}: all comparisons" in err
     rows = read(table.read_text(encoding="utf-8"))
     assert list(rows[0]) == ["kind", "what", "then", "now", "p_value", "changed"]
     tests = [row for row in rows if row["kind"] == "test"]

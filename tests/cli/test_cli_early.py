@@ -59,7 +59,7 @@ def test_what_remains_is_the_decoding():
     model = LocalClassifierPerParentNode(decoding="expected_f1", expected_f1=0.9).fit(X, Y)
     early = count_early(model, X, np.array([["A", ""], ["", ""], ["B", "z"]], dtype=object))
     assert early == Early(3, 0, 0.0, 0, 2)
-    assert str(early).endswith(": 2 where a shorter path promises a better F-score")
+    assert str(early).endswith(": 2 where a shorter path has a better expected F-score")
 
 
 def test_evaluate_and_the_whole_sentence(run, model, train, tmp_path):

@@ -74,7 +74,7 @@ def test_a_report_goes_into_a_pipe_and_keeps_the_mode_of_a_file(run, fails, shar
 
 def test_an_output_whose_name_says_no_format_is_refused(fails, shared, tmp_path):
     line = fails("predict", shared / "model.skops", shared / "train.csv", "-o", tmp_path / "o.json")
-    assert "the format cannot be told from the name" in line
+    assert "the name does not show the format" in line
     assert list(tmp_path.iterdir()) == []
 
 
@@ -137,5 +137,5 @@ def test_no_command_replaces_what_it_reads(fails, shared, tmp_path, command):
         files[name].write_bytes(path.read_bytes())
     before = {name: path.read_bytes() for name, path in files.items()}
     error = fails(*(part.format(**files) for part in command))
-    assert "is read by this command and would be replaced by its result." in error
+    assert "is an input of this command and would be replaced by its result." in error
     assert {name: path.read_bytes() for name, path in files.items()} == before

@@ -32,7 +32,7 @@ class TestFit:
             "dates": [],
         }  # fmt: skip
         assert model.target == TARGET
-        assert "No column is named as a feature, so the features are chosen by their cells" in err
+        assert "No column is named as a feature, so features are chosen automatically" in err
         assert "Features, text: narrative (9 words per cell)\n" in err
         assert "Features, numbers: amount (every cell is a number)\n" in err
         assert "Features, categories: state (2 different values); code (3 different values)" in err
@@ -99,8 +99,8 @@ class TestFit:
         ("column", "value", "message"),
         [
             ("product", [1], "line 8: [1] in 'product' cannot be a label"),
-            ("sub_product", 1.5, "line 8: 1.5 in 'sub_product' cannot be a label: labels are"),
-            ("sub_product", True, "line 8: True in 'sub_product' cannot be a label: labels are"),
+            ("sub_product", 1.5, "line 8: 1.5 in 'sub_product' cannot be a label: labels must"),
+            ("sub_product", True, "line 8: True in 'sub_product' cannot be a label: labels must"),
             (
                 "product",
                 10**60,
@@ -148,7 +148,7 @@ class TestFit:
         command = ["--target", "product", "--text", "narrative", "--skip-unlabelled"]
         message = fails("fit", tmp_path / "data.parquet", *command, "-o", tmp_path / "m.skops")
         assert f"data.parquet, row 2: {label!r} in 'product' cannot be a label" in message
-        assert f"of the type {kind}. Write the column as texts, or name another" in message
+        assert f"of the type {kind}. Convert the column to texts, or name another" in message
 
     def test_whole_decimal_numbers_are_labels_and_decimal_numbers_are_features(
         self, fit, run, tmp_path
@@ -339,7 +339,7 @@ class TestGroups:
     @pytest.mark.parametrize(
         ("change", "options", "message"),
         [
-            (lambda row: [*row[:-1], ""], [], "line 2: no group in 'customer'. Fill it in; a row"),
+            (lambda row: [*row[:-1], ""], [], "line 2: no group in 'customer'. Fill it in. A row"),
             (lambda row: [*row[:-1], "c"], [], "all rows have the same value in 'customer', so"),
             (list, ["--cv", "16"], "--cv 16 is more than the 15 groups of 'customer'. Use fewer"),
             (list, ["--categories", "customer"], "is named with --categories and with --groups"),

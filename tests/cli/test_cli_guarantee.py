@@ -25,7 +25,9 @@ class TestGuarantee:
     ):
         sure = tmp_path / "sure.skops"
         out, err = run("guarantee", model, valid, "--max-error", "0.1", "-o", sure)
-        assert out.startswith("With 95% certainty, for rows with a predicted label (from 200 rows")
+        assert out.startswith(
+            "With 95% certainty, for rows with a predicted label (from 200 calibra"
+        )
         assert f"Wrote {sure}: the same model with these thresholds" in err
         classifier = load_model(str(sure)).opened.model
         found = guarantee_of(classifier)
@@ -70,11 +72,13 @@ class TestGuarantee:
 
     def test_wrong_options(self, fails, model, valid, tmp_path):
         output = ("-o", tmp_path / "sure.skops")
-        assert "belong together" in fails("guarantee", model, valid, "--max-cost", "1", *output)
+        assert "must be used together" in fails(
+            "guarantee", model, valid, "--max-cost", "1", *output
+        )
         both = ("--costs", valid, "--max-cost", "1", "--max-error", "0.1")
-        assert "--costs is not" in fails("guarantee", model, valid, *both, *output)
+        assert "cannot be combined with --costs" in fails("guarantee", model, valid, *both, *output)
         message = fails("guarantee", model, valid, "--level", "3", *output)
-        assert "'3' is not a level of this model. Give one of product, sub_product" in message
+        assert "'3' is not a level of this model. Use one of product, sub_product" in message
         assert "-o needs the name of a file" in fails("guarantee", model, valid, "-o", "-")
 
 

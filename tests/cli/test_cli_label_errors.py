@@ -20,7 +20,7 @@ def test_the_wrong_row_comes_first_with_its_level(run, model, noisy, tmp_path):
     assert wrong in [row["id"] for row in rows]
     found = next(row for row in rows if row["id"] == wrong)
     assert (found["label_error_level"], found["suggested"]) == ("1", "Loan")
-    assert "Labels that are wrong, as estimated:" in err
+    assert "Estimated share of wrong labels:" in err
 
 
 def test_a_column_that_is_there_already_is_refused(fails, model, tmp_path):

@@ -130,7 +130,7 @@ def test_an_empty_cell_is_a_row_without_labels(fails, run, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--path-separator", ""], "--path-separator is empty. Give the text between levels"),
+        (["--path-separator", ""], "--path-separator is empty. Use the text between levels"),
         (["amount", "--path-separator", ">"], "but --target names 2: category, amount. Name one"),
         (["--path-separator", "::"], "no cell of 'category' contains '::'; the first one is 'Loan"),
     ],

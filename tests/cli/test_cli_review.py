@@ -193,7 +193,7 @@ def test_a_full_disk_is_said_and_nothing_confirmed_is_lost(queue, model, output)
             taken, confirmed = reply, confirmed + 1
         assert (status, reply["error"]["kind"]) == (507, "not_stored")
         assert (
-            "The decision is not stored: File too large. Nothing was lost"
+            "The decision was not stored: File too large. Earlier decisions"
             in (reply["error"]["message"])
         )
         # The same row is still there.
@@ -210,7 +210,7 @@ def test_a_full_disk_is_said_and_nothing_confirmed_is_lost(queue, model, output)
 def test_two_desks_do_not_share_a_journal(queue, model, output, fails):
     desk = open_here(queue, model, output)
     error = fails("review", queue, "--model", model, "-o", output)
-    assert "this queue is being reviewed already. Use the address" in error
+    assert "this queue is already being reviewed. Use the address" in error
     desk.journal.close()
 
 
@@ -225,13 +225,13 @@ def test_a_queue_of_another_model_or_other_classes_is_refused(
     changed.opened.model.set_params(min_confidence=0.123)
     save_model(changed, str(tmp_path / "other.skops"))
     error = refuse(fails, queue, tmp_path / "other.skops", output)
-    assert "queue.csv, line 2: This row is from another model than the one given" in error
+    assert "queue.csv, line 2: This row is from a model other than the given one" in error
     rows = make_rows()
     for row in rows:
         row[2] = row[2].replace("Car", "Vehicle")
     fit(rows, "--text", "narrative")
     error = refuse(fails, queue, tmp_path / "m.skops", output)
-    assert "line 2: This row was suggested classes of another taxonomy" in error
+    assert "line 2: The suggestions of this row are from a taxonomy" in error
     assert not Path(f"{output}.journal").exists()
 
 
@@ -255,8 +255,8 @@ def test_an_edited_journal_is_refused_and_kept(queue, model, output, fails):
     edited = journal.read_text().replace('"rows":[1]', '"rows":[9]')
     journal.write_text(edited)
     error = refuse(fails, queue, model, output)
-    assert "reviewed.csv.journal, line 3: this line is not as it was written" in error
-    assert "The 1 entries before it are in order" in error
+    assert "reviewed.csv.journal, line 3: this line was changed" in error
+    assert "The 1 entries before it are valid" in error
     assert journal.read_text() == edited
 
 
@@ -266,7 +266,7 @@ def test_the_journal_of_another_queue_is_refused(queue, model, output, fails, tm
     shorter = tmp_path / "shorter.csv"
     shorter.write_text("".join(lines[:-1]))
     error = refuse(fails, shorter, model, output)
-    assert "is the journal of another queue. Give another output with -o" in error
+    assert "is the journal of another queue. Choose another output with -o" in error
 
 
 def test_a_torn_line_is_reported(queue, model, output, run):
@@ -274,16 +274,16 @@ def test_a_torn_line_is_reported(queue, model, output, run):
     with Path(f"{output}.journal").open("ab") as journal:
         journal.write(b"0123")
     _, err = run("review", queue, "--model", model, "-o", output, "--write")
-    assert "the last line was not finished when the desk was killed (4 bytes)" in err
+    assert "the last line was unfinished when the desk was killed (4 bytes)" in err
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["-o", "-"], "-o needs the name of a file: the journal is written beside it."),
+        (["-o", "-"], "-o needs the name of a file, because the journal is written next to it."),
         (["-o", "no/r.csv"], "there is no folder no"),
-        (["-o", "r.x"], "the format cannot be told from the name. Let it end with .csv"),
-        (["-o", "/dev/null"], "/dev/null is not a plain file, so that no journal can stand"),
+        (["-o", "r.x"], "the name does not show the format. Use a name that ends with .csv"),
+        (["-o", "/dev/null"], "/dev/null is not a regular file, so the journal cannot be"),
     ],
 )
 def test_wrong_outputs_are_refused(queue, model, fails, tmp_path, monkeypatch, options, message):
@@ -352,4 +352,4 @@ def test_the_address_is_printed_and_the_port_is_opened(
         port = taken.getsockname()[1]
         error = fails("review", queue, "--model", model, "-o", output, "--port", port)
     assert f"127.0.0.1, port {port}, cannot be opened" in error
-    assert error.endswith("Choose another --port (0 is any that is free).")
+    assert error.endswith("Choose another --port (0 for any free port).")

@@ -134,7 +134,7 @@ class TestErrors:
             message = fails("serve", model, "--port", port)
         assert message == (
             f"127.0.0.1, port {port}, cannot be opened: Address already in use. Choose another "
-            f"--port (0 is any that is free) or --host."
+            f"--port (0 for any free port) or --host."
         )
 
     def test_a_host_that_does_not_exist(self, fails, model):
@@ -186,13 +186,15 @@ class TestInProcess:
         assert out == ""
         address = f"http://127.0.0.1:{port}"
         assert err == (
-            f"Serving model.skops at {address}: POST /predict, GET /model, GET /health. Ctrl+C "
-            f"ends it.\nStopped.\n"
+            f"Serving model.skops at {address}: POST /predict, GET /model, GET /health. Press "
+            f"Ctrl+C to stop.\nStopped.\n"
         )
 
     def test_other_machines_are_warned_of(self, run, model, served):
         _, err = run("serve", model, "--host", "0.0.0.0", "--port", "0")
-        assert "warning: 0.0.0.0 may be reached from other machines, and the service has no" in err
+        assert (
+            "warning: 0.0.0.0 may be reachable from other machines, and the service has no" in err
+        )
 
     def test_an_interruption_before_it_runs_is_one(self, run, model, monkeypatch):
         import uvicorn

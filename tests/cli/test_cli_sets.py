@@ -196,7 +196,7 @@ def test_predict_selects_otherwise_if_that_was_learned(folder, fitted, run):
 def test_a_separator_that_is_in_no_cell_is_noticed(folder, run):
     options = ["--target", "animals", "--label-separator"]
     _, err = run("tree", folder / "cells.csv", *options, "|")
-    assert "no cell of 'animals' has '|' between labels, so that every row has one label" in err
+    assert "no cell of 'animals' contains '|', so every row has one label" in err
     n_several = sum(len(labels) > 1 for labels, _ in sets_of_rows())
     assert f"{n_several} rows have ';': did you mean --label-separator ';'?" in err
     assert run("tree", folder / "cells.csv", *options, "|", "-q")[1] == ""
@@ -204,10 +204,10 @@ def test_a_separator_that_is_in_no_cell_is_noticed(folder, run):
     assert "no cell" not in err
     write_csv(folder / "single.csv", [["cat", "meow"], ["dog", "bark"]], header=["animals", "text"])
     _, err = run("tree", folder / "single.csv", *options, ";")
-    assert "so that every row has one label. Check --label-separator." in err
+    assert "so every row has one label. Check --label-separator." in err
     write_csv(folder / "paths.csv", [["a/cat", "meow"], ["a/dog", "bark"]], ["animals", "text"])
     _, err = run("tree", folder / "paths.csv", *options, ";", "--path-separator", "/")
-    assert "so that every row has one label. Check --label-separator." in err
+    assert "so every row has one label. Check --label-separator." in err
 
 
 def test_folds_that_leave_too_few_groups_are_refused_before_anything_is_fitted(folder, run):
@@ -218,7 +218,7 @@ def test_folds_that_leave_too_few_groups_are_refused_before_anything_is_fitted(f
     options = [folder / "three.csv", *SEPARATED, "--groups", "group", "--cv", "3"]
     for model in ("auto", "node"):
         _, err = run("fit", *options, "--model", model, "-o", folder / "m.skops", status=2)
-        assert "--cv 3 leaves 2 of the 3 groups of 'group' to learn from, but a fit needs 3" in err
+        assert "--cv 3 leaves 2 of the 3 groups of 'group' for training, but 3 are needed" in err
         assert "Fold 1" not in err
     out, _ = run("fit", *options, "--model", "node", "--threshold", "0.5", "-o", folder / "m.skops")
     assert "Scores out of fold, 3 folds" in out
@@ -331,7 +331,7 @@ def test_options_that_do_not_go_together(folder, run):
         (["--target", "animals", "--label-separator", ""], "--label-separator is empty"),
         ([*SEPARATED, "--path-separator", ""], "--path-separator is empty"),
         ([*SEPARATED, "--path-separator", ";"], "are both ';'"),
-        ([*SEPARATED, "--truncate-gaps"], "--truncate-gaps is about levels in columns"),
+        ([*SEPARATED, "--truncate-gaps"], "--truncate-gaps is for levels in columns"),
         ([*SEPARATED, "--min-confidence", "0.5"], "Use --threshold"),
         ([*SEPARATED, "--optimize", "path"], "Use --optimize f1"),
         ([*SEPARATED, "--threshold", "most"], "or tuned, micro_f1, precision:0.9, cost:1:5 or top"),
@@ -341,14 +341,14 @@ def test_options_that_do_not_go_together(folder, run):
         ([*SEPARATED, "--model", "flat", "--effort", "best"], "--effort best is for --model auto"),
         ([*SEPARATED, "--add", "x.csv"], "--add and --update learn reviewed rows"),
         (["--target", "animals", "--hierarchy", "e.csv"], "--hierarchy is for several labels"),
-        (["--target", "animals", "--threshold", "0.5"], "Use --min-confidence, which ends paths"),
+        (["--target", "animals", "--threshold", "0.5"], "Use --min-confidence instead"),
         (["--target", "text", "text", "--multi-label", "columns"], "names the column 'text' twice"),
         ([*columns, "--cv", "99", "--model", "node"], "--cv 99 is more than the 80 rows"),
     ):
         _, err = run("fit", file, *options, *output, status=2)
         assert message in err, options
     _, err = run("tree", file, *SEPARATED, "--class-texts", file, status=2)
-    assert "--class-texts names classes by the columns of --target" in err
+    assert "--class-texts is for one path per row" in err
 
 
 def test_files_that_are_wrong_are_named_with_their_place(folder, run):
@@ -389,7 +389,7 @@ def test_hierarchies_that_are_wrong_are_refused(folder, run):
     fails("e.csv", "a,b\nx,y\n", "a hierarchy needs the columns 'parent' and 'child'")
     fails("e.csv", "parent,child\nx,\n", "line 2: no class in 'child'")
     fails("e.csv", "parent,child\nx,y\ny,x\n", "cycle")
-    fails("e.csv", "parent,child\nx;y,cat\n", "contains ';', which --label-separator says")
+    fails("e.csv", "parent,child\nx;y,cat\n", "contains ';', which is the --label-separator")
     fails("e.json", "[1, 2]", "a hierarchy in JSON is what to_json writes")
     fails("e.json", "{", "e.json: ")
     fails("e.obo", "format-version: 1.2\n", "no terms were found")
@@ -410,22 +410,22 @@ def test_commands_about_paths_refuse_such_a_model(folder, fitted, run):
         ["serve", model],
     ):
         _, err = run(*command, status=2)
-        assert "predicts several labels per row, and this command is about one path per row" in err
+        assert "predicts several labels per row, but this command is for one path per row" in err
     for options, message in (
         (["--min-confidence", "0.5"], "Use --threshold"),
         (["--baseline", file], "Fit the other model with --model flat"),
-        (["--truncate-gaps"], "--truncate-gaps is about levels in columns"),
+        (["--truncate-gaps"], "--truncate-gaps is for levels in columns"),
     ):
         _, err = run("evaluate", model, file, *options, status=2)
         assert message in err
     for option in (["--label-errors"], ["--compare", file]):
         _, err = run("report", model, file, *option, "-o", folder / "r.html", status=2)
-        assert f"{option[0]} is about one path per row" in err
+        assert f"{option[0]} is for one path per row" in err
 
 
 def test_a_model_of_paths_refuses_a_threshold(model, train, run):
     _, err = run("predict", model, train, "--threshold", "0.4", status=2)
-    assert "Use --min-confidence, which ends paths" in err
+    assert "Use --min-confidence instead" in err
 
 
 def test_the_output_can_be_read_again(folder, fitted, run):
@@ -447,7 +447,7 @@ def test_a_row_is_explained_and_a_report_written(folder, fitted, run):
     assert lines[0].endswith("cells.csv, line 3")
     assert lines[1] == f"true: {', '.join(labels)}"
     assert set(lines[2].split(", ")) == set(labels)
-    assert "in it or not, below" in out
+    assert "against rows without this class, below" in out
     run("explain", model, folder / "cells.csv", "--row", 2, "-q", "-o", folder / "why.json")
     content = json.loads((folder / "why.json").read_text())
     assert content["true"] == labels

@@ -69,7 +69,7 @@ FIT = ["fit", "data.csv", "--target", *TARGET, "--text", "narrative", "-o", "out
         (
             "product,sub_product,narrative\na,b,na\xefve\n".encode("latin-1"),
             FIT,
-            "data.csv, line 2: the byte 0xef is not utf-8. Give the encoding that it has, for "
+            "data.csv, line 2: the byte 0xef is not utf-8. Use the encoding of the file, for "
             "example --encoding cp1252 (Windows) or utf-16.",
         ),
         (
@@ -81,12 +81,12 @@ FIT = ["fit", "data.csv", "--target", *TARGET, "--text", "narrative", "-o", "out
         (
             "id\n1\n",
             ["predict", "data.csv", "data.csv", "-o", "out.csv"],
-            "data.csv is not a skops file. Make a model with: hiclass fit.",
+            "data.csv is not a skops file. Create a model with hiclass fit.",
         ),
         (
             "product,sub_product,narrative\na,b,hello there\n",
             [*FIT[:-1], "missing/out.skops"],
-            "missing/out.skops cannot be written: there is no folder missing. Make it first.",
+            "missing/out.skops cannot be written: there is no folder missing. Create it first.",
         ),
     ],
     ids=["missing column", "empty", "encoding", "gap", "no model", "unwritable"],

@@ -116,7 +116,7 @@ class TestRead:
             ("{}\n[1]\n", "x.jsonl", "line 2: an object such as"),
             ('{"a": 1}\n{"a"\n', "x.jsonl", r"line 2: not JSON \(.*\). Every line"),
             ("no parquet", "x.parquet", "is not a Parquet file, or it is damaged"),
-            ("a", "x.xlsx", "the format cannot be told from the name. Use --format"),
+            ("a", "x.xlsx", "the name does not show the format. Use --format"),
         ],
     )
     def test_what_cannot_be_read_is_named(self, refuses, content, name, message):
@@ -125,12 +125,12 @@ class TestRead:
     def test_wrong_options_are_named(self, refuses):
         refuses("a\n", "must be one character; got ';;'", separator=";;")
         refuses("a\n", "'utf-9' is unknown", encoding="utf-9")
-        refuses(b"a\n\xff\n", "line 2: the byte 0xff is not ascii. Give another", encoding="ascii")
+        refuses(b"a\n\xff\n", "line 2: the byte 0xff is not ascii. Use another", encoding="ascii")
 
     def test_a_missing_file_and_a_folder(self, tmp_path):
         with pytest.raises(CommandError, match="cannot be read: No such file"):
             read_table(str(tmp_path / "x.csv"))
-        with pytest.raises(CommandError, match=r"is a folder\. Give the name of a file"):
+        with pytest.raises(CommandError, match=r"is a folder\. Use the name of a file"):
             read_table(str(tmp_path), format="csv")
 
     def test_a_missing_column_is_told_apart_from_a_wrong_separator(self, read):
@@ -152,9 +152,9 @@ class TestRead:
         assert format_of("x.2024.TSV.GZ", None) == "tsv"
         assert format_of("x.jsonl.gz", None, output=True) == "jsonl"
         assert format_of("x.gz", None, output=True) == format_of("x", None, output=True) == "csv"
-        with pytest.raises(CommandError, match=r"x.xlsx: the format .* Use --output-format csv"):
+        with pytest.raises(CommandError, match=r"x.xlsx: the name .* Use --output-format csv"):
             format_of("x.xlsx", None, output=True)
-        with pytest.raises(CommandError, match=r"x.gz: the format .* Use --format csv"):
+        with pytest.raises(CommandError, match=r"x.gz: the name .* Use --format csv"):
             format_of("x.gz", None)
 
     def test_what_is_compressed_is_unpacked_whatever_its_name(self, read, stdin):
@@ -170,7 +170,7 @@ class TestRead:
     )
     def test_a_damaged_compressed_file_is_named(self, refuses, damage):
         packed = gzip.compress(b"a,b\n" + b"1,2\n" * 100)
-        refuses(damage(packed), "x.csv.gz is compressed with gzip, and damaged", "x.csv.gz")
+        refuses(damage(packed), "x.csv.gz is compressed with gzip, but damaged", "x.csv.gz")
 
     @pytest.mark.parametrize(
         "value",
@@ -182,7 +182,7 @@ class TestRead:
         ids=["lists", "objects", "just too deep"],
     )
     def test_json_that_is_nested_too_deeply_is_refused(self, refuses, value):
-        message = "line 2: lists or objects are nested more than 100 deep. Leave this line out"
+        message = "line 2: lists or objects are nested more than 100 levels deep. Remove this line"
         refuses(f'{{"a": 1}}\n{{"a": {value}}}\n', message, "x.jsonl")
 
     def test_json_that_is_just_not_too_deep_is_read_and_written(self, read, tmp_path):
@@ -191,7 +191,7 @@ class TestRead:
         assert (tmp_path / "y.jsonl").read_text(encoding="utf-8") == text
 
     def test_json_with_too_many_digits_is_refused(self, refuses, read):
-        message = "line 1: a number has more than 4,300 digits. Write it as a text"
+        message = "line 1: a number has more than 4,300 digits. Write it as text"
         refuses(f'{{"a": {"9" * 4301}}}\n', message, "x.jsonl")
         assert read(f'{{"a": {"9" * 400}}}\n', "x.jsonl").frame["a"][0] == 10**400 - 1
 
@@ -263,7 +263,9 @@ class TestWrite:
     )
     def test_cells_that_parquet_lacks_are_refused(self, tmp_path, cells):
         frame = pd.DataFrame({"a": pd.Series(cells, dtype=object)})
-        with pytest.raises(CommandError, match=r"no form in Parquet .* choose the columns"):
+        with pytest.raises(
+            CommandError, match=r"cannot be written as Parquet .* choose the columns"
+        ):
             write_table(frame, str(tmp_path / "y.parquet"), format="parquet")
         assert list(tmp_path.iterdir()) == []
 
@@ -339,7 +341,7 @@ class TestOutput:
             file.write(b"x")
 
     def test_bad_places_are_refused_before_any_work(self, tmp_path):
-        with pytest.raises(CommandError, match="Give the name of a file"):
+        with pytest.raises(CommandError, match="Use the name of a file"):
             check_output(str(tmp_path))
         with pytest.raises(CommandError, match="there is no folder"):
             check_output(str(tmp_path / "no" / "x"))

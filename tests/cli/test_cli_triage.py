@@ -90,16 +90,22 @@ def test_the_thresholds_of_the_model_are_used(run, fails, model, new, tmp_path, 
     ("options", "message"),
     [
         (["-o", "-", "--review", "q.csv"], "-o and --review need names of files"),
-        (["-o", "q.csv", "--review", "q.csv"], "-o and --review are both q.csv. Give two names."),
-        (["-o", "q.csv", "--review", "./q.csv"], "-o and --review are both q.csv. Give two names."),
+        (
+            ["-o", "q.csv", "--review", "q.csv"],
+            "-o and --review are both q.csv. Use two different files.",
+        ),
+        (
+            ["-o", "q.csv", "--review", "./q.csv"],
+            "-o and --review are both q.csv. Use two different files.",
+        ),
         (
             ["-o", "d.csv", "--review", "q.x"],
-            "q.x: the format cannot be told from the name. Let it end with .csv, .tsv, .parquet or",
+            "q.x: the name does not show the format. Use a name that ends with .csv, .tsv",
         ),
         (["-o", "no/d.csv", "--review", "q.csv"], "there is no folder no"),
         (
             ["-o", "d.csv", "--review", "q.csv", "--level", "color"],
-            "'color' is not a level of this model. Give one of product, sub_product, or a number",
+            "'color' is not a level of this model. Use one of product, sub_product, or a number",
         ),
         (["-o", "d.csv", "--review", "q.csv", "--level", "3"], "'3' is not a level"),
     ],
@@ -125,7 +131,7 @@ def test_no_output_is_one_of_the_inputs(fails, model, new, tmp_path, monkeypatch
         ("-o", "d.csv", "--review", read),
     ):
         error = fails("triage", *common, "--order", "cost", *outputs)
-        assert "is read by this command and would be replaced by its result." in error
+        assert "is an input of this command and would be replaced by its result." in error
     assert read.read_bytes() == before
 
 
@@ -139,7 +145,7 @@ def test_rows_without_reasons_are_announced(run, shared, new, tmp_path):
     save_model(loaded, str(model))
     options = ("--min-confidence", "1", "-o", tmp_path / "d.csv", "--review", tmp_path / "q.csv")
     _, err = run("triage", model, new, *options)
-    assert "come without reasons: these are weights of linear classifiers, which Random" in err
+    assert "have no reasons, because reasons require linear classifiers, which Random" in err
 
 
 def test_a_column_that_triage_adds_must_not_be_there(fails, model, tmp_path):
@@ -183,7 +189,7 @@ def labelled(tmp_path):
 def test_a_limit_of_errors_is_kept_with_labelled_rows(run, easy, new, labelled, tmp_path):
     options = ("-o", tmp_path / "d.csv", "--review", tmp_path / "q.csv")
     _, err = run("triage", easy, new, "--max-error", "0.2", "--labelled", labelled, *options)
-    assert "With 95% certainty, for rows with a predicted label (from 200 rows" in err
+    assert "With 95% certainty, for rows with a predicted label (from 200 calibration rows" in err
     direct = read((tmp_path / "d.csv").read_text())
     sure = tmp_path / "sure.skops"
     run("guarantee", easy, labelled, "--max-error", "0.2", "-o", sure)
@@ -196,25 +202,25 @@ def test_a_limit_of_errors_is_kept_with_labelled_rows(run, easy, new, labelled, 
 def test_a_limit_that_nothing_promises_is_refused(run, fails, easy, new, labelled, tmp_path):
     options = ("-o", tmp_path / "d.csv", "--review", tmp_path / "q.csv")
     error = fails("triage", easy, new, "--max-error", "0.2", *options)
-    assert "has no guarantee about errors. Give labelled rows with --labelled FILE" in error
+    assert "has no guarantee about errors. Pass labelled rows with --labelled FILE" in error
     sure = tmp_path / "sure.skops"
     run("guarantee", easy, labelled, "--max-error", "0.2", "--level", "1", "-o", sure)
     error = fails("triage", sure, new, "--max-error", "0.2", *options)
     assert "has no guarantee for level 2, 'sub_product'" in error
     error = fails("triage", sure, new, "--max-error", "0.1", "--level", "product", *options)
-    assert "guarantees an error of at most 0.2 at level 1, not 0.1. Give labelled" in error
+    assert "guarantees an error of at most 0.2 at level 1, not 0.1. Pass labelled" in error
     promised = ("--max-error", "0.2", "--level", "product", *options)
     run("triage", sure, new, *promised)
     run("triage", sure, new, "--certainty", "0.9", *promised)
     error = fails("triage", sure, new, "--certainty", "0.99", *promised)
-    assert "has a certainty of 0.95, not 0.99. Give labelled" in error
+    assert "has a certainty of 0.95, not 0.99. Pass labelled" in error
     few = write_csv(tmp_path / "few.csv", make_rows(10))
     error = fails("triage", easy, new, "--max-error", "0.01", "--labelled", few, *options)
     assert error.startswith(str(few))
     for more, message in (
-        (["--labelled", few], "--labelled is for --max-error."),
-        (["--certainty", "0.9"], "--certainty is for --max-error."),
-        (["--max-error", "0.1", "--min-confidence", "0.5"], "Leave --min-confidence out."),
+        (["--labelled", few], "--labelled requires --max-error."),
+        (["--certainty", "0.9"], "--certainty requires --max-error."),
+        (["--max-error", "0.1", "--min-confidence", "0.5"], "Leave one of them out."),
     ):
         assert message in fails("triage", easy, new, *more, *options)
 

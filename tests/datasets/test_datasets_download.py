@@ -133,7 +133,9 @@ def test_a_file_arrives_whole_and_alone(server, get, tmp_path):
 def test_a_truncated_body_is_noticed_and_resumed_by_the_next_call(server, get, tmp_path):
     server.faults = ["truncates"]
     half = len(server.body) // 2
-    with pytest.raises(OSError, match=f"{half} of {len(server.body)} bytes arrived.*call again"):
+    with pytest.raises(
+        OSError, match=f"{half} of {len(server.body)} bytes arrived.*Call the function again"
+    ):
         get()
     assert files(tmp_path) == ["file.zip.part", "file.zip.part.json"]
     assert get().read_bytes() == server.body
@@ -160,7 +162,7 @@ def test_a_server_that_ignores_ranges_starts_from_the_beginning(server, get):
 
 def test_bytes_of_another_version_are_thrown_away(server, get):
     server.faults = ["truncates"]
-    with pytest.raises(OSError, match="call again"):
+    with pytest.raises(OSError, match="Call the function again"):
         get()
     server.body, server.etag = bytes(reversed(server.body)), '"v2"'
     assert get().read_bytes() == server.body
@@ -175,7 +177,7 @@ def test_without_a_version_nothing_is_resumed(server, get, fault):
 
 def test_a_complete_part_needs_no_more_bytes(server, get, tmp_path):
     server.faults = ["truncates"]
-    with pytest.raises(OSError, match="call again"):
+    with pytest.raises(OSError, match="Call the function again"):
         get()
     (tmp_path / "folder" / "file.zip.part").write_bytes(server.body)
     assert get().read_bytes() == server.body
@@ -184,7 +186,7 @@ def test_a_complete_part_needs_no_more_bytes(server, get, tmp_path):
 
 def test_a_part_that_is_too_long_is_thrown_away(server, get, tmp_path):
     server.faults = ["truncates"]
-    with pytest.raises(OSError, match="call again"):
+    with pytest.raises(OSError, match="Call the function again"):
         get()
     (tmp_path / "folder" / "file.zip.part").write_bytes(server.body + b"more")
     assert get().read_bytes() == server.body
@@ -192,7 +194,7 @@ def test_a_part_that_is_too_long_is_thrown_away(server, get, tmp_path):
 
 @pytest.mark.parametrize(
     ("fault", "message"),
-    [("wrong start", "continued at byte"), ("no span", "without saying which")],
+    [("wrong start", "continued at byte"), ("no span", "without stating which")],
 )
 def test_a_wrong_part_is_refused(server, get, fault, message):
     server.faults = ["truncates", fault]
@@ -217,7 +219,7 @@ def test_a_wrong_address_is_not_tried_again(server, get, tmp_path):
 
 
 def test_a_server_that_is_not_there_is_an_error_of_one_line(tmp_path):
-    with pytest.raises(OSError, match=r"failed \(.*\)\. Call again later\.$"):
+    with pytest.raises(OSError, match=r"failed \(.*\)\. Try again later\.$"):
         download("http://127.0.0.1:9/x", tmp_path / "x", n_retries=0)
 
 
@@ -291,7 +293,7 @@ class TestComplaints:
 
     def test_an_interrupted_download_continues(self, fetch, server):
         server.faults = ["truncates"]
-        with pytest.raises(OSError, match="call again to resume"):
+        with pytest.raises(OSError, match="again to resume"):
             fetch()
         assert len(fetch().data) == 3
         assert server.requests[1].startswith("bytes=")

@@ -128,7 +128,7 @@ class TestAnimals:
     @pytest.mark.parametrize("return_X_y", [False, True])
     def test_without_pandas_a_frame_is_refused_with_the_remedy(self, monkeypatch, return_X_y):
         monkeypatch.setitem(sys.modules, "pandas", None)
-        with pytest.raises(ImportError, match="pip install pandas, or use as_frame=False"):
+        with pytest.raises(ImportError, match=r"pip install pandas\. Or use as_frame=False"):
             load_animals(as_frame=True, return_X_y=return_X_y)
         assert load_animals().data.shape[0] > 120
 

@@ -155,8 +155,8 @@ def test_frames():
         ({"return_X_y": 1}, "return_X_y must be True or False; got 1"),
         ({"branching": [2, 2]}, r"branching must .* or 3 of them, one per level; got \[2, 2\]"),
         ({"branching": 0}, "branching must be an integer of at least 1"),
-        ({"depth": 1, "ragged": 0.5}, "use a depth of at least 2"),
-        ({"dag": 0.5, "homonyms": True}, "dag and homonyms exclude each other"),
+        ({"depth": 1, "ragged": 0.5}, "Use a depth of at least 2"),
+        ({"dag": 0.5, "homonyms": True}, "dag and homonyms cannot be combined"),
         ({"max_labels": 0}, "max_labels must be an integer of at least 1; got 0"),
     ],
 )

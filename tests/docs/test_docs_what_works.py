@@ -45,9 +45,9 @@ DAG = Hierarchy.from_dict(
 )
 LEAVES = ["cat", "lion", "dog", "wolf"]
 WORDS = {"cat": "purrs at home", "lion": "roars", "dog": "barks at home", "wolf": "howls"}
-#: A refusal must say what to use, to give or to do.
+#: A refusal must say what to use, to pass or to do.
 REMEDY = re.compile(
-    r"\b(use|give|set|leave|call|wrap|change|choose|clone|put|save|restrict|adapt|must be)\b",
+    r"\b(use|give|pass|set|leave|call|wrap|change|choose|clone|put|save|restrict|adapt|must be)\b",
     re.IGNORECASE,
 )
 

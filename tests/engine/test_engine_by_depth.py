@@ -216,19 +216,19 @@ def test_searches_choose_lists_and_parameters_of_the_estimator():
         (
             lambda: ByDepth(LinearSVC(), C=1.0),
             TypeError,
-            "C=1.0 of ByDepth is not a list. Give one value per depth, from the root down; "
-            "C=[1.0] is the same at every depth.",
+            "C=1.0 of ByDepth is not a list. Use one value per depth, starting at the root; "
+            "C=[1.0] uses the same value at every depth.",
         ),
         (lambda: ByDepth(LinearSVC(), C=[]), ValueError, "C=[] of ByDepth is empty."),
         (
             lambda: ByDepth(LinearSVC),
             TypeError,
-            "The estimator of ByDepth is the class LinearSVC; give an instance, LinearSVC().",
+            "The estimator of ByDepth is the class LinearSVC. Pass an instance: LinearSVC().",
         ),
         (
             lambda: ByDepth(lambda path: LinearSVC(), C=[1]),
             TypeError,
-            "has no parameters that could depend on the depth. Give a classifier with fit",
+            "has no parameters that could depend on the depth. Pass a classifier with fit",
         ),
         (
             lambda: LocalClassifierPerNode(ByDepth(LinearSVC())).set_params(
@@ -240,7 +240,7 @@ def test_searches_choose_lists_and_parameters_of_the_estimator():
         (
             lambda: GlobalClassifier(ByDepth(LinearSVC())).fit(X, Y),
             TypeError,
-            "has no fit method. Give a regressor",
+            "has no fit method. Pass a regressor",
         ),
     ],
     ids=[

@@ -359,7 +359,7 @@ def assert_warned_once_and_complete(fit, X, y, match):
         assert fit(X, y) == ALL
     assert len(caught) == 1
     assert match in str(caught[0].message)
-    assert "the fit goes on without them" in str(caught[0].message)
+    assert "the fit continues without them" in str(caught[0].message)
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])

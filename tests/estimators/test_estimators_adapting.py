@@ -227,7 +227,9 @@ def test_models_of_files_without_shares_say_so():
     folder = Path(__file__).parents[1] / "golden"
     model = hiclass.load(folder / "parent.skops")
     assert not hasattr(model, "prior_")
-    with pytest.raises(ValueError, match="not known: this LocalClassifierPerParentNode is from a"):
+    with pytest.raises(
+        ValueError, match="not known, because this LocalClassifierPerParentNode was loaded"
+    ):
         model.adapted_to(prior={"a": 0.5})
     with pytest.raises(ValueError, match="are not known"):
         model.restricted_to(["a"]).adapted_to(prior={"a": 1})
@@ -296,7 +298,7 @@ def test_after_a_batch_nothing_is_known_out_of_fold():
     X = rows_for(FOREST, 0)
     model.fit(X, FOREST).adapted_to(X)
     model.partial_fit(X, FOREST)
-    with pytest.warns(UserWarning, match="Give reference="):
+    with pytest.warns(UserWarning, match="Pass reference="):
         model.adapted_to(X)
 
 

@@ -341,9 +341,9 @@ def test_other_errors_of_an_estimator_get_no_such_note():
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (3, "estimator=3 has no fit method. Give a regressor, or a classifier with predict_proba"),
+        (3, "estimator=3 has no fit method. Pass a regressor, or a classifier with predict_proba"),
         (lambda path: Ridge(), "has no fit method"),
-        (Ridge, r"estimator is the class Ridge; give an instance, Ridge\(\)"),
+        (Ridge, r"estimator is the class Ridge. Pass an instance: Ridge\(\)"),
     ],
     ids=["number", "callable", "class"],
 )

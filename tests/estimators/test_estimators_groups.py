@@ -230,7 +230,7 @@ def test_bad_groups_are_refused_also_where_they_have_no_use(model, groups, messa
 )
 def test_too_few_groups_are_refused_before_anything_is_fitted(model, learned, instead):
     message = (
-        f"groups has 2 different groups, but {learned} learned from 3 folds of whole groups. Give "
+        f"groups has 2 different groups, but {learned} learned from 3 folds of whole groups. Pass "
         f"rows of at least 3 groups, leave groups out, or {instead}."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
@@ -252,7 +252,7 @@ def test_a_class_all_of_whose_rows_are_in_one_group(estimator_class):
 
 def test_groups_that_are_classes_are_warned_of():
     y = [f"class {g % 3}" for g in GROUPS]
-    with pytest.warns(UserWarning, match="no class is both fitted and held out"):
+    with pytest.warns(UserWarning, match="all rows of a class are in one fold"):
         model = FlatClassifier(calibration="temperature").fit(X, y, groups=GROUPS % 3)
     assert model.temperature_ == 1.0
 

@@ -344,7 +344,7 @@ def test_per_node_the_classifier_of_the_new_class_learns_its_rows():
     model = LocalClassifierPerNode(SGDClassifier(loss="log_loss"), random_state=0)
     old = np.random.default_rng(0).permutation(np.repeat(range(4), 100))
     model.partial_fit(*blobs(old))
-    with pytest.warns(UserWarning, match=LACK + r": those of .*a.* skipped the batch"):
+    with pytest.warns(UserWarning, match=LACK + r". The classifiers of .*a.* skipped the batch"):
         model.partial_fit(*blobs([4] * 100))
     assert model.local_classifiers_["c"].t_ == 101
     assert model.local_classifiers_["a"].t_ == 401
@@ -369,7 +369,8 @@ def test_a_class_that_stops_coming_does_not_stop_the_others_but_is_pointed_out()
     model.partial_fit(X[order], y[order])
     with pytest.warns(
         UserWarning,
-        match=LACK + r": those of the root learned the batch and may forget these classes",
+        match=LACK
+        + r". The classifiers of the root learned the batch and may forget these classes",
     ):
         model.partial_fit(X[:200], y[:200])
     assert model.local_classifiers_[()].t_ == 501
@@ -409,7 +410,7 @@ def test_rows_that_are_not_learned_are_pointed_out_where_every_class_is_rare(est
     y = np.random.default_rng(0).permutation(np.repeat(range(30), 10))
     model = sgd(estimator_class).partial_fit(5 * np.eye(31)[y], y, classes=range(31))
     before = model.predict(5 * np.eye(31)).tolist()
-    with pytest.warns(UserWarning, match=LACK + r": those of .* skipped the batch"):
+    with pytest.warns(UserWarning, match=LACK + r". The classifiers of .* skipped the batch"):
         model.partial_fit(5 * np.eye(31)[[30] * 60], [30] * 60)
     assert model.predict(5 * np.eye(31))[:30].tolist() == before[:30]
 
@@ -725,14 +726,14 @@ def test_a_hierarchy_of_labels_does_not_grow():
 def test_a_single_label_does_not_grow_a_deeper_tree():
     tree = Hierarchy.from_paths([["a", "x"], ["b", "y"]])
     model = LocalClassifierPerNode(MultinomialNB()).partial_fit(np.eye(2), ["x", "y"], tree)
-    with pytest.raises(ValueError, match=r"'z'.*needs its whole path"):
+    with pytest.raises(ValueError, match=r"'z'.*requires its whole path"):
         model.partial_fit(np.eye(2)[:1], ["z"])
 
 
 def test_a_graph_is_given_as_hierarchy_and_not_as_classes(estimator_class):
     graph = Hierarchy.from_edges([("a", "c"), ("b", "c")])
     model = estimator_class(MultinomialNB())
-    with pytest.raises(ValueError, match=r"a DAG: 'c' has several parents. Give it as a parameter"):
+    with pytest.raises(ValueError, match=r"a DAG: 'c' has several parents. Pass it as a parameter"):
         model.partial_fit(np.eye(1), ["c"], classes=graph)
     model = estimator_class(MultinomialNB(), hierarchy=graph).partial_fit(np.eye(1), ["c"])
     assert model.predict(np.eye(1)).tolist() == ["c"]

@@ -176,7 +176,7 @@ def test_streams_of_sets_begin_with_the_first_batch_and_keep_their_policy():
     light = model.partial_fit(X, y).restricted_to(["pet"])
     with pytest.raises(ValueError, match="fitted with fit, or derived from another model"):
         light.partial_fit(X, y)
-    with pytest.raises(ValueError, match="binary_policy must stay as it was"):
+    with pytest.raises(ValueError, match="binary_policy must not change"):
         model.set_params(binary_policy="inclusive").partial_fit(X, y)
     with pytest.raises(AttributeError, match="LogisticRegression, has none"):
         FlatClassifier(LogisticRegression(), multi_label=True).partial_fit(X, y)

@@ -241,7 +241,7 @@ def test_promises_about_the_other_kind_of_predictions_are_refused():
         with pytest.raises(ValueError, match=r"kind='path' requires one path.*kind='false_neg"):
             ConformalClassifier(model).fit(X, labels)
     for kind in KINDS:
-        with pytest.raises(ValueError, match=r"is about sets of classes.*kind='path'"):
+        with pytest.raises(ValueError, match=r"is for sets of classes.*kind='path'"):
             ConformalClassifier(FlatClassifier(), kind=kind).fit(X, single)
     with pytest.raises(ValueError, match=r"certainty=0\.9 is for kind='false_discoveries'"):
         ConformalClassifier(FlatClassifier(), certainty=0.9).fit(X, single)

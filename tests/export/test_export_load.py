@@ -184,7 +184,7 @@ HIERARCHY = hiclass.Hierarchy.from_paths(Y)
 )
 def test_what_is_no_fitted_model_is_named(content, tmp_path):
     skops.io.dump(content, tmp_path / "m.skops")
-    with pytest.raises(ValueError, match=r"m\.skops holds a \w+, which is not a fitted hier"):
+    with pytest.raises(ValueError, match=r"m\.skops holds a \w+, which is neither a fitted hier"):
         load(tmp_path / "m.skops")
 
 

@@ -283,7 +283,7 @@ def wide_targets(animals):
 @pytest.mark.parametrize(
     ("step", "reason"),
     [
-        (OneHotEncoder(min_frequency=0.3), "OneHotEncoder puts infrequent categories together"),
+        (OneHotEncoder(min_frequency=0.3), "OneHotEncoder groups infrequent categories"),
         (OrdinalEncoder(), "OrdinalEncoder has a missing value as a category"),
         (KNNImputer(), "KNNImputer"),
     ],
@@ -623,7 +623,7 @@ def test_what_has_no_graph_is_refused_with_the_reason(animals):
         (ConformalClassifier(fitted), TypeError, "got ConformalClassifier"),
         (FlatClassifier(), ValueError, "not fitted"),
         (fitted.restricted_to([("Animal",)]), ValueError, "restricted to some classes"),
-        (fitted.adapted_to(prior={"Animal": 0.5}), ValueError, "adapted to other shares"),
+        (fitted.adapted_to(prior={"Animal": 0.5}), ValueError, "adapted to other class shares"),
         (FlatClassifier(LinearSVC()).fit(X, y), ValueError, "has no probabilities"),
         (texts.fit(["red green", "blue black"], ["a", "b"]), ValueError, "not fitted on a matrix"),
     ):
@@ -633,7 +633,7 @@ def test_what_has_no_graph_is_refused_with_the_reason(animals):
         to_onnx(fitted, dtype=int)
     with pytest.raises(ValueError, match="cannot be converted to ONNX"):
         to_onnx(fitted.set_params(decoding=lambda proba, hierarchy: proba.argmax(axis=1)))
-    with pytest.raises(ValueError, match="needs an out-of-fold F-score"):
+    with pytest.raises(ValueError, match="requires an expected F-score"):
         to_onnx(fitted.set_params(decoding="expected_f1"))
 
 

@@ -99,7 +99,7 @@ def test_what_has_no_graph_is_refused_with_the_remedy(data):
         (LocalClassifierPerParentNode(hierarchy=PETS).fit(X, first), ValueError,
          "Fit it with multi_label=True"),
         (LocalClassifierPerParentNode(DecisionTreeClassifier(), **OPTIONS).fit(X, y), ValueError,
-         "that takes several labels per row as they are"),
+         "that handles several labels per row itself"),
         (LocalClassifierPerParentNode(calibration="isotonic", **OPTIONS).fit(X, y), ValueError,
          "is calibrated, restricted or learned from batches"),
         (fitted.restricted_to(["cat", "dog"]), ValueError, "save it with skops"),

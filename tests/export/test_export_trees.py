@@ -112,11 +112,11 @@ WRONG = {
     "feature too far": (with_nodes("feature", 0, 3), "a feature that does not exist"),
     "feature below 0": (with_nodes("feature", 0, -2), "a feature that does not exist"),
     "infinite": (with_value, "numbers that are not finite"),
-    "deeper": (lambda tree: changed_tree(tree, max_depth=1), "deeper than it says"),
-    "other width": (lambda tree: changed_tree(tree, n_features=1000), "than it checks"),
+    "deeper": (lambda tree: changed_tree(tree, max_depth=1), "deeper than it claims"),
+    "other width": (lambda tree: changed_tree(tree, n_features=1000), "that it does not check"),
     "no nodes": (
         lambda tree: Tree(tree.n_features, tree.n_classes, tree.n_outputs),
-        "has 0 nodes and says 0",
+        "has 0 nodes but claims 0",
     ),
 }
 
@@ -171,7 +171,7 @@ def with_count(path, count):
 @pytest.mark.parametrize("count", [0, 1, -1])
 def test_another_number_of_nodes_than_there_are_is_refused(count, tmp_path):
     path = saved(FlatClassifier(DecisionTreeClassifier()).fit(X, Y), tmp_path)
-    with pytest.raises(ModelFileError, match=rf"it has \d+ nodes and says {count}"):
+    with pytest.raises(ModelFileError, match=rf"it has \d+ nodes but claims {count}"):
         load(with_count(path, count))
 
 
@@ -209,9 +209,9 @@ def test_a_forest_has_to_check_the_features_that_its_trees_read(tmp_path):
     model = FlatClassifier(ExtraTreesClassifier(2, random_state=0)).fit(X, Y)
     forest = model.local_classifiers_[()]
     forest.n_features_in_ = 1
-    refused(model, "other features than its forest checks", tmp_path)
+    refused(model, "features that its forest does not check", tmp_path)
     del forest.n_features_in_
-    refused(model, "other features than its forest checks", tmp_path)
+    refused(model, "features that its forest does not check", tmp_path)
 
 
 def test_what_is_no_tree_is_refused_in_the_place_of_one(tmp_path):
@@ -224,7 +224,7 @@ def test_what_is_no_tree_is_refused_in_the_place_of_one(tmp_path):
     refused(model, "a dict is in its place", tmp_path)
     forest.estimators_ = whole
     whole[0].tree_ = "no tree"
-    refused(model, "its place|than its forest checks", tmp_path)
+    refused(model, "its place|that its forest does not check", tmp_path)
     model = FlatClassifier(DecisionTreeClassifier()).fit(X, Y)
     model.local_classifiers_[()].tree_ = "no tree"
     refused(model, "a str is in its place", tmp_path)

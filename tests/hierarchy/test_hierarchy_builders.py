@@ -133,13 +133,15 @@ def test_nothing_below_the_root_is_an_error():
     ],
 )
 def test_a_hierarchy_without_classes_is_an_error(build):
-    with pytest.raises(ValueError, match=r"^The hierarchy has no classes\.$"):
+    with pytest.raises(
+        ValueError, match=r"^The hierarchy has no classes\. Pass at least one edge or path\.$"
+    ):
         build()
 
 
 @pytest.mark.parametrize("edge", ["ab", b"ab", ("a",), ("a", "b", "c"), 5])
 def test_what_is_no_pair_is_an_error_that_shows_it(edge):
-    expected = f"An edge is a pair (parent, child); got {edge!r}."
+    expected = f"An edge must be a pair (parent, child); got {edge!r}."
     with pytest.raises(ValueError, match=re.escape(expected)):
         Hierarchy.from_edges([("x", "y"), edge])
 
@@ -161,7 +163,9 @@ def test_what_is_no_list_of_children_is_an_error_that_shows_parent_and_value(chi
     ],
 )
 def test_a_cycle_is_an_error_that_shows_it(edges, cycle):
-    with pytest.raises(ValueError, match=f"^The hierarchy has a cycle: {re.escape(cycle)}\\.$"):
+    with pytest.raises(
+        ValueError, match=f"^The hierarchy has a cycle: {re.escape(cycle)}\\. Remove"
+    ):
         Hierarchy.from_edges(edges)
 
 
@@ -173,7 +177,7 @@ def test_an_edge_back_to_an_ancestor_is_always_found_as_a_cycle(edges):
     top = int(h.ancestors(deepest)[1])
     with pytest.raises(ValueError, match="The hierarchy has a cycle: ") as error:
         Hierarchy.from_edges([*edges, (h.labels[deepest], h.labels[top])])
-    cycle = [int(name) for name in str(error.value).split(": ")[1].rstrip(".").split(" -> ")]
+    cycle = [int(name) for name in str(error.value).split(": ")[1].split(".")[0].split(" -> ")]
     assert cycle[0] == cycle[-1]
     known = {*edges, (h.labels[deepest], h.labels[top])}
     assert all(pair in known for pair in itertools.pairwise(cycle))
@@ -188,7 +192,9 @@ def test_an_edge_back_to_an_ancestor_is_always_found_as_a_cycle(edges):
     ],
 )
 def test_an_edge_that_is_given_twice_is_an_error_that_names_it(build):
-    with pytest.raises(ValueError, match=r"^The edge \('a', 'b'\) is given twice\.$"):
+    with pytest.raises(
+        ValueError, match=r"^The edge \('a', 'b'\) is given twice\. Remove one of them\.$"
+    ):
         build()
 
 
@@ -200,7 +206,9 @@ def test_an_edge_without_child_is_an_error(parent):
 
 @pytest.mark.parametrize("label", ["", float("nan"), pd.NA, np.float64("nan")], ids=repr)
 def test_what_spells_missing_cannot_be_a_class(label):
-    with pytest.raises(ValueError, match="cannot be the label of a class: it spells 'missing'"):
+    with pytest.raises(
+        ValueError, match="cannot be the label of a class, because it means a missing"
+    ):
         Hierarchy.from_edges([("a", label)])
 
 

@@ -118,7 +118,9 @@ def test_json_with_a_cycle_or_a_double_edge_is_an_error_that_names_it(parents, p
 
 def test_labels_that_json_has_no_type_for_are_an_error_that_names_label_and_remedy():
     h = Hierarchy.from_paths([datetime.date(2020, 1, 1)])
-    expected = "The label datetime.date(2020, 1, 1) is a date; JSON keeps only strings, numbers and"
+    expected = (
+        "The label datetime.date(2020, 1, 1) is a date, but JSON supports only strings, numbers and"
+    )
     with pytest.raises(TypeError, match=re.escape(expected)):
         h.to_json()
 

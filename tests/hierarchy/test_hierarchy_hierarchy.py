@@ -57,7 +57,7 @@ def test_what_queries_return_cannot_be_written_into_the_hierarchy(animals):
 
 
 def test_attributes_cannot_be_set_or_deleted(animals):
-    with pytest.raises(AttributeError, match="A Hierarchy never changes; 'labels' cannot be set"):
+    with pytest.raises(AttributeError, match="A Hierarchy is immutable, so 'labels' cannot be set"):
         animals.labels = None
     with pytest.raises(AttributeError, match=r"'new' cannot be set\. Build a new one\."):
         animals.new = 1

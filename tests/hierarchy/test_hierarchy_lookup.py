@@ -26,7 +26,7 @@ def test_a_label_of_several_classes_needs_its_path():
     h = Hierarchy.from_paths(y)
     expected = (
         "5 classes are called 'Other': A > Other; B > Other; C > Other; D > Other; .... "
-        "Give the whole path."
+        "Use the whole path."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(expected)}$"):
         h.find("Other")

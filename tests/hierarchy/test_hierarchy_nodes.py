@@ -96,7 +96,9 @@ def test_a_node_with_several_parents_has_no_single_path(pets):
 
 @pytest.mark.parametrize("what", ["parent", "subtree_end", "ancestor_table"])
 def test_what_only_trees_have_is_an_error_for_a_dag_that_names_a_node(pets, what):
-    with pytest.raises(ValueError, match=r"exists for trees only; 'cat' has several parents\."):
+    with pytest.raises(
+        ValueError, match=r"is available for trees only, but 'cat' has several parents\."
+    ):
         getattr(pets, what)
 
 
@@ -105,7 +107,7 @@ def test_what_only_trees_have_is_an_error_for_a_dag_that_names_a_node(pets, what
     "query", ["children", "parents", "ancestors", "descendants", "siblings", "leaves", "path"]
 )
 def test_what_is_no_node_is_an_error_with_the_range(animals, query, node):
-    expected = f"{node!r} is not a node: nodes are the numbers 0 to 7. find() returns the number"
+    expected = f"{node!r} is not a node: nodes are the numbers 0 to 7. Use find() to get the num"
     with pytest.raises(ValueError, match=re.escape(expected)):
         getattr(animals, query)(node)
 

@@ -119,7 +119,7 @@ def test_from_paths_returns_nodes_beside_a_hierarchy_with_texts():
         ({"Cat": ["Cats", " \n"]}, ValueError, "A text of 'Cat' is empty"),
         ({"Cat": []}, ValueError, "The list of texts of 'Cat' is empty"),
         ({"Cat": None}, TypeError, "The text of 'Cat' is a NoneType"),
-        ({"Cat": 7}, TypeError, "The text of 'Cat' is a int; give a string"),
+        ({"Cat": 7}, TypeError, "The text of 'Cat' is a int. Use a string"),
         ({"Cat": ["Cats", 7]}, TypeError, "A text of 'Cat' is a int, not a string: 7"),
         ({"Cta": "Cats"}, ValueError, "no class 'Cta'. The nearest is 'Cat'"),
         ({("Reptile", "Cat"): "Cats"}, ValueError, "no class 'Cat' below Reptile"),
@@ -128,7 +128,7 @@ def test_from_paths_returns_nodes_beside_a_hierarchy_with_texts():
         (7, TypeError, "texts must be a mapping of labels or paths"),
         ([("Cat", "Cats")], TypeError, "got list"),
         (pd.DataFrame({"class": ["Cat"], "title": ["Cats"]}), ValueError, "'class', 'title'"),
-        (pd.DataFrame({"text": ["Cat"]}), ValueError, "columns that name the class"),
+        (pd.DataFrame({"text": ["Cat"]}), ValueError, "columns that identify the class"),
         (
             pd.DataFrame({"a": [None], "b": ["Cat"], "text": ["Cats"]}),
             ValueError,

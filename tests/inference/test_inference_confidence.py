@@ -115,7 +115,10 @@ def test_thresholds_that_do_not_suit_the_classes_are_found_before_anything_is_fi
     "value", [[0.5, -0.1], [0.5, "high"], {"a": -1}, {"a": [0.1, np.nan]}, {"a": None}, [True]]
 )
 def test_what_is_not_a_threshold_is_refused(value):
-    with pytest.raises(ValueError, match=r"min_confidence has .* .* at least 0; inf lets no"):
+    with pytest.raises(
+        ValueError,
+        match=r"min_confidence has .* .* at least 0; with inf",
+    ):
         check_min_confidence(value)
     model = LocalClassifierPerParentNode(min_confidence=value)
     with pytest.raises(ValueError, match="min_confidence has"):

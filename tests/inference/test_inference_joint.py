@@ -238,9 +238,7 @@ def test_a_known_temperature_needs_no_folds(kind, calibration):
     np.testing.assert_array_equal(known.predict_node_proba(X), learned.predict_node_proba(X))
     assert not hasattr(known, "expected_f1_")
     known.set_params(decoding="expected_f1")
-    with pytest.raises(
-        ValueError, match=r"fit learns with decoding='expected_f1'. Fit the model again"
-    ):
+    with pytest.raises(ValueError, match=r"which this model has not learned. Fit the model again"):
         known.predict(X)
     known.fit(X, FOREST)
     assert known.expected_f1_ == learned.expected_f1_

@@ -217,7 +217,7 @@ def test_pickles_and_scores():
     ("classes", "message"),
     [
         ("a", "classes must be a list of labels or paths; got 'a'"),
-        ([], r"^classes is empty\. Give at least one label or path\.$"),
+        ([], r"^classes is empty\. Pass at least one label or path\.$"),
         ([("a", "nowhere")], "nowhere"),
         (["nowhere"], "nowhere"),
     ],

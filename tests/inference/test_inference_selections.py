@@ -229,7 +229,7 @@ def test_one_label_per_row_has_targets_but_no_ranks():
     model.fit(X, labels)
     assert model.predict(X).shape == (60,)
     for threshold in (("top", 2), ("precision", 0.5)):
-        with pytest.raises(ValueError, match=r"one label here\. Use a number, or predict_paths"):
+        with pytest.raises(ValueError, match=r"has one label\. Use a number, or predict_paths"):
             model.set_params(threshold=threshold).predict(X)
 
 

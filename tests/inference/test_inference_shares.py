@@ -205,8 +205,8 @@ def test_given_shares_of_classes_at_any_level_by_brute_force(y, data):
             "in prior sum to 1.1, which is more than 1, the share of all classes",
         ),
         ({"A": 0.2, ("A", "x"): 0.3}, "below A sum to 0.3, which is more than 0.2, the share of A"),
-        ({"A": 0.2, "B": 0.2, "C": 0.2}, "all classes sum to 0.6 instead of 1"),
-        ({"A": 0, "B": 0, "C": 0}, "all classes sum to 0 instead of 1"),
+        ({"A": 0.2, "B": 0.2, "C": 0.2}, "cover all classes, but they sum to 0.6 instead of 1"),
+        ({"A": 0, "B": 0, "C": 0}, "cover all classes, but they sum to 0 instead of 1"),
         ({"D": 0.1}, "no class 'D'"),
         ({"A": -0.1}, "share of A in prior must be between 0 and 1; got -0.1"),
         ({"A": 1.5}, "between 0 and 1; got 1.5"),
@@ -230,13 +230,13 @@ def test_classes_without_training_rows_can_have_no_share():
     tree = Hierarchy.from_paths([*TREE, ["D"], ["B", "w"]])
     y = [path for path in TREE for _ in range(2)]
     model = make("parent", hierarchy=tree).fit(rows_for(y, 0), y)
-    with pytest.raises(ValueError, match=r"gives D a share of 0\.1, but the model has no"):
+    with pytest.raises(ValueError, match=r"gives D a share of 0\.1, but the class has no"):
         model.adapted_to(prior={"D": 0.1})
     with pytest.raises(ValueError, match=r"gives B > w a share of 0\.1"):
         model.adapted_to(prior={"B": 0.5, ("B", "w"): 0.1})
     assert model.adapted_to(prior={"D": 0, "A": 1}).prior_[1] == 1
     restricted = model.restricted_to([("B", "z"), "A"])
-    with pytest.raises(ValueError, match=r"all branches of B sum to 0\.4 instead of 0\.5"):
+    with pytest.raises(ValueError, match=r"below B, but they sum to 0\.4 instead of 0\.5"):
         restricted.adapted_to(prior={"B": 0.5, ("B", "z"): 0.4})
 
 

@@ -98,7 +98,7 @@ def test_a_path_that_ends_at_an_inner_node_has_a_last_step(any_model, animals):
     (reason,) = last.reasons
     assert reason.kind == "linear"
     assert reason.margin > 0
-    expected = "going on" if any_model is LocalClassifierPerNode else "Fern"
+    expected = "continuing" if any_model is LocalClassifierPerNode else "Fern"
     assert reason.note == f"against {expected}"
 
 
@@ -219,7 +219,7 @@ def test_an_only_child_or_the_end_is_decided_by_the_gate():
     model = LocalClassifierPerNode(LogisticRegression(C=1e6)).fit(X, y)
     for x, chosen, note in (
         (X[1], "only", "against stopping here"),
-        (X[0], None, "against going on"),
+        (X[0], None, "against continuing"),
     ):
         step = explain(model, x).steps[1]
         assert step.label == chosen

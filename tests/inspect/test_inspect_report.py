@@ -233,7 +233,7 @@ def test_scores_are_those_of_the_metrics(weighted):
         v = node_of(data, *row["path"])
         assert nodes["support"][v] == row["support"]
         assert nodes["predicted"][v] == row["predicted"]
-        assert nodes["mistakes"][v] == row["mistakes"]
+        assert nodes["mistakes"][v] == row["errors"]
         if row["support"]:
             assert nodes["right"][v] / row["support"] == pytest.approx(row["recall"])
         if row["predicted"]:

@@ -44,7 +44,7 @@ def test_its_numbers_are_those_of_the_report(data):
     predicted = model.predict(X[700:])
     accuracy = [float(row[2]) for row in rows[5:]]
     np.testing.assert_allclose(accuracy, (predicted == y[700:]).mean(axis=0), atol=5e-4)
-    mistakes = cells(card, "Mistakes")
+    mistakes = cells(card, "Errors")
     assert sum(int(row[2]) for row in mistakes[2:12]) <= (predicted != y[700:]).any(axis=1).sum()
     # By hand: the longest run of surest rows of level 1 without a wrong one is all of them.
     assert cells(card, "Automation")[2][1:] == ["100.0%"] * 3
@@ -81,7 +81,7 @@ def test_labels_cannot_break_it():
     header = card.split("\n---\n")[0].split("model_name: ")[1]
     assert json.loads(header) == f"{evil}\n---"
     assert escape("a|b\nc*") == r"a\|b c\*"
-    for row in cells(card, "Mistakes")[2:]:
+    for row in cells(card, "Errors")[2:]:
         assert len(row) == 3
 
 

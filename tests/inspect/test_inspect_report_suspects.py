@@ -53,5 +53,5 @@ def test_without_them_there_are_none_and_few_rows_are_all_shown(model, data):
 
 
 def test_something_else_is_refused(model, data):
-    with pytest.raises(TypeError, match=r"what find_label_errors returns; got a list"):
+    with pytest.raises(TypeError, match=r"the result of find_label_errors; got a list"):
         make_report(model, *data, label_errors=[1, 2])

@@ -68,5 +68,5 @@ def test_a_guarantee_is_mentioned_and_without_a_comparison_there_is_none(model, 
 
 
 def test_something_else_is_refused(model, data):
-    with pytest.raises(TypeError, match=r"use must be what compare_use returns; got a tuple"):
+    with pytest.raises(TypeError, match=r"use must be the result of compare_use; got a tuple"):
         make_report(model, *data, use=(data[0], data[0]))

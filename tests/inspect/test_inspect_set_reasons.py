@@ -53,7 +53,7 @@ def test_per_parent_a_shared_class_has_a_reason_below_each_parent(data):
     cat = classes["cat"]
     assert set(cat.parents) == {"pet", "feline"}
     assert {reason.note for reason in cat.reasons} == {
-        "in it or not, below pet", "in it or not, below feline"
+        f"against rows without this class, below {parent}" for parent in ("pet", "feline")
     }  # fmt: skip
     proba = model.predict_node_proba([[5.0, 5.0, 5.0]])[0]
     tree = model.hierarchy_

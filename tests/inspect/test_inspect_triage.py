@@ -219,7 +219,7 @@ def test_nothing_for_people(model):
         ({"order": "size"}, "order must be one of uncertain, cost, branch; got 'size'"),
         ({"costs": {"A": 2}}, 'costs are for order="cost"'),
         ({"order": ["cost"]}, "order must be one of"),
-        ({"order": "cost", "costs": {"A": -1}}, "The cost of 'A' must be a number"),
+        ({"order": "cost", "costs": {"A": -1}}, "The cost of 'A' must be a non-negative number"),
         ({"order": "cost", "costs": {"Z": 1}}, "Z"),
     ],
 )
@@ -246,7 +246,7 @@ def test_a_model_without_probabilities_or_with_whole_paths_only_is_refused(model
 
 
 def test_a_model_without_thresholds_is_refused():
-    with pytest.raises(ValueError, match="The model has no thresholds, so that every row"):
+    with pytest.raises(ValueError, match="The model has no thresholds, so every row"):
         triage(LocalClassifierPerParentNode().fit(X, Y), NEW)
 
 
@@ -323,7 +323,7 @@ def test_what_has_no_weights_has_no_reasons_and_says_so(estimator, name):
     found = triage(model, NEW)
     assert set(found.reasons) == {None}
     assert set(queue_columns(found, {}, "m")["reasons"]) == {None}
-    assert found.note.startswith("The rows for review come without reasons: these are weights of")
+    assert found.note.startswith("The rows for review have no reasons, because reasons require")
     assert f"which {name}" in found.note
     assert triage(model, NEW, reasons=False).note == ""
 

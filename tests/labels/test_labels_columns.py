@@ -566,7 +566,7 @@ def test_no_rows_is_an_error(y):
 
 @pytest.mark.parametrize("y", [np.empty((2, 0)), pd.DataFrame(index=[0, 1]), pl.DataFrame()])
 def test_no_columns_is_an_error(y):
-    with pytest.raises(ValueError, match=r"^y has no columns; it needs one per level\.$"):
+    with pytest.raises(ValueError, match=r"^y has no columns. Pass one column per level\.$"):
         read_labels(y)
 
 
@@ -613,7 +613,7 @@ def test_arrays_of_other_dimensions_are_an_error_that_names_the_shape(shape):
 def test_labels_beside_paths_are_an_error_that_shows_both(y, first, row, other):
     parts = message(
         f"y mixes single labels and paths: row 0 is {first}, row {row} is {other}.",
-        "Write every row as a path, for example ['label'].",
+        "Use a path for every row, for example ['label'].",
     )
     with pytest.raises(ValueError, match=parts):
         read_labels(y)

@@ -184,7 +184,7 @@ def level_score(rows, level, average, beta, fill):
     return weighted_mean(scores)
 
 
-def mistakes(rows):
+def errors(rows):
     """Per node the weight of rows that are right down to it and wrong below."""
     total = defaultdict(float)
     for t, p, w in rows:

@@ -168,7 +168,7 @@ def test_curves_equal_those_of_scikit_learn(case):
 
 
 def test_what_has_no_curve_is_an_error():
-    with pytest.raises(ValueError, match="A > y is true in no row; it has no curve"):
+    with pytest.raises(ValueError, match="A > y is true in no row, so it has no curve"):
         precision_recall_curve(TRUE, PROBA, hierarchy=H, node=("A", "y"))
     with pytest.raises(ValueError, match="node='A' is the root or excluded"):
         precision_recall_curve(TRUE, PROBA, hierarchy=H, node="A", exclude=["A"])

@@ -116,5 +116,7 @@ def test_bad_input_is_refused():
             metric(TRUE, PROBA[:, 1:], **OPTIONS)
         with pytest.raises(ValueError, match="exclude='dog' must be a list"):
             metric(TRUE, PROBA, exclude="dog", **OPTIONS)
-        with pytest.raises(ValueError, match="Every node that is true in some row is excluded"):
+        with pytest.raises(
+            ValueError, match="exclude contains every node that is true in some row"
+        ):
             metric([["pet"]], PROBA[:1], exclude=["pet"], **OPTIONS)

@@ -25,13 +25,13 @@ def test_text():
         "    1        2      0.80       0.88    0.75  0.76       10",
         "    2        3      0.50       0.44    0.35  0.39        9",
         "",
-        "class      precision  recall    f1  support  mistakes  most often",
-        "(top)                                    10         2  B -> A (2)",
-        "├── A           0.75    1.00  0.86        6         3  x -> y (1)",
-        "│   ├── x       0.75    0.75  0.75        4         0",
-        "│   └── y       0.00    0.00  0.00        2         0",
-        "└── B           1.00    0.50  0.67        4         0",
-        "    └── x       1.00    0.67  0.80        3         0",
+        "class      precision  recall    f1  support  errors  most often",
+        "(top)                                    10       2  B -> A (2)",
+        "├── A           0.75    1.00  0.86        6       3  x -> y (1)",
+        "│   ├── x       0.75    0.75  0.75        4       0",
+        "│   └── y       0.00    0.00  0.00        2       0",
+        "└── B           1.00    0.50  0.67        4       0",
+        "    └── x       1.00    0.67  0.80        3       0",
     ]
 
 
@@ -59,7 +59,7 @@ def test_dict_agrees_with_the_metrics():
     np.testing.assert_array_equal(table["f1"], f1(TRUE, PRED, average=None))
     np.testing.assert_array_equal(table["support"], [10, 6, 4, 2, 4, 3])
     np.testing.assert_array_equal(table["predicted"], [10, 8, 4, 3, 2, 2])
-    np.testing.assert_array_equal(table["mistakes"], [2, 3, 0, 0, 0, 0])
+    np.testing.assert_array_equal(table["errors"], [2, 3, 0, 0, 0, 0])
     assert table["most_often"].iloc[0] == {"true": "B", "predicted": "A", "weight": 2.0}
 
 
@@ -70,14 +70,14 @@ def test_every_wrong_row_is_counted_once_where_it_leaves_the_true_path(rows):
     report = classification_report(
         y_true, y_pred, sample_weight=weight, output_dict=True, zero_division=0
     )
-    expected = reference.mistakes(rows)
-    found = {row["path"]: row["mistakes"] for row in report["classes"] if row["mistakes"]}
+    expected = reference.errors(rows)
+    found = {row["path"]: row["errors"] for row in report["classes"] if row["errors"]}
     assert found == {path: w for path, w in expected.items() if w}
     total = sum(weight)
     wrong = total * (1 - report["overall"]["exact_match"])
     assert sum(found.values()) == pytest.approx(wrong)
     for row in report["classes"]:
-        assert (row["most_often"] is None) == (row["mistakes"] == 0)
+        assert (row["most_often"] is None) == (row["errors"] == 0)
 
 
 def test_weights_that_are_no_whole_numbers_keep_their_digits():

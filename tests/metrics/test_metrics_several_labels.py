@@ -147,7 +147,7 @@ LISTS = [[("a", "b"), ("a", "c")], [("a",)]]
 def test_measures_of_single_paths_refuse_sets(metric):
     with pytest.raises(ValueError, match=r"Row 0 of y_true is .*, a list of paths\."):
         metric(LISTS, LISTS)
-    with pytest.raises(TypeError, match="Several labels per row need multi_label=True"):
+    with pytest.raises(TypeError, match="Several labels per row require multi_label=True"):
         metric(TREE.indicator(LISTS), TREE.indicator(LISTS))
     with pytest.raises(ValueError, match="is defined on trees, but 'cat' has several parents"):
         metric(["cat"], ["dog"], hierarchy=DAG)

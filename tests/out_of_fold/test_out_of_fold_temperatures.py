@@ -366,7 +366,7 @@ def test_a_known_f_score_is_checked(kind):
     with pytest.raises(ValueError, match=r"expected_f1=0.8 is for one path .* leave it out"):
         make(kind, multi_label=True, expected_f1=0.8).fit(X, [[tuple(path)] for path in FOREST])
     model = make(kind, decoding="best_path").fit(X, FOREST).set_params(decoding="expected_f1")
-    with pytest.raises(ValueError, match=r"Fit the model again with it, or set expected_f1"):
+    with pytest.raises(ValueError, match=r"Fit the model again with decoding"):
         model.predict(X)
     assert model.set_params(expected_f1=0.8).predict(X).shape == (len(FOREST), 3)
 

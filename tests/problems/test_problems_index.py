@@ -36,7 +36,9 @@ def test_the_index_gives_the_rows_of_every_node(training):
 
 def test_only_trees_have_a_row_index():
     dag = Hierarchy.from_edges([("a", "c"), ("b", "c")])
-    with pytest.raises(ValueError, match="exists for trees only; 'c' has several parents"):
+    with pytest.raises(
+        ValueError, match="is available for trees only, but 'c' has several parents"
+    ):
         TreeIndex(dag, np.array([1, 2]))
 
 

@@ -43,8 +43,8 @@ def test_several_rows_with_the_most_probable_paths(client, service, row):
         (("GET", "/"), 404, "not_found", "There is nothing at /. Use POST /predict, GET /model"),
         (("POST", "/predict/"), 404, "not_found", "There is nothing at /predict/."),
         (("GET", "/docs"), 404, "not_found", "There is nothing at /docs"),
-        (("GET", "/predict"), 405, "wrong_method", "/predict does not take GET, but POST. Use"),
-        (("DELETE", "/model"), 405, "wrong_method", "/model does not take DELETE, but GET."),
+        (("GET", "/predict"), 405, "wrong_method", "/predict does not support GET, only POST. Use"),
+        (("DELETE", "/model"), 405, "wrong_method", "/model does not support DELETE, only GET."),
     ],
 )
 def test_what_does_not_exist_is_said(client, request_, status, kind, message):
@@ -159,7 +159,7 @@ def test_more_requests_than_may_wait_are_turned_away(service, row, monkeypatch):
     assert served == [200] * 4  # two are worked on, two wait
     assert late.status_code == 503
     assert (
-        "4 requests are waiting already. Try again in a moment" in late.json()["error"]["message"]
+        "4 requests are already waiting. Try again in a moment" in late.json()["error"]["message"]
     )
     assert health.status_code == 200
 
@@ -198,7 +198,7 @@ def test_the_names_of_this_machine_are_taken(service, host, make_client):
 def test_other_names_are_refused(service, host, make_client):
     client = make_client(make_app(service, hosts=LOCAL_NAMES))
     error = client.fails("GET", "/health", status=421, headers={"host": host})
-    assert "this service is for 127.0.0.1, localhost, [::1]. Use one of" in error["message"]
+    assert "this service accepts only 127.0.0.1, localhost, [::1]. Use one of" in error["message"]
 
 
 def test_the_threads_end_with_the_application(service):

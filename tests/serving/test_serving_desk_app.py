@@ -230,7 +230,7 @@ def test_bad_requests_change_nothing(browser, desk, options, status, kind):
 def test_bad_addresses_are_refused(browser):
     assert browser.fails("GET", "/api/browse?node=x", 409)["kind"] == "unknown_class"
     error = browser.fails("GET", "/predict", 404)
-    assert error["message"].endswith("Open the address that hiclass review has printed.")
+    assert error["message"].endswith("Open the address that hiclass review printed.")
 
 
 def test_a_full_disk_is_replied_and_the_row_stays(browser, desk, monkeypatch):
@@ -249,7 +249,7 @@ def test_a_full_disk_is_replied_and_the_row_stays(browser, desk, monkeypatch):
             assert reply.status_code == 507
             error = reply.json()["error"]
             assert error["kind"] == "not_stored"
-            assert "is not stored: No space left on device. Nothing was lost" in error["message"]
+            assert "was not stored: No space left on device. Earlier" in error["message"]
     assert browser.post("/api/decide", {"row": 0, "node": NODES[0]}).status_code == 200
 
 

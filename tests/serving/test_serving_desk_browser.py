@@ -405,7 +405,7 @@ def test_a_restart_goes_on_where_it_was(one_browser, own_port, tmp_path):
     desk = make_desk(tmp_path / "j")
     with served(desk, own_port) as again:
         press(browser, "1")  # the page of before has no key any more
-        wait_until(browser, lambda: "the desk was started again" in text(browser, "#problem"))
+        wait_until(browser, lambda: "the desk was restarted" in text(browser, "#problem"))
         browser.get(again)
         wait_for_row(browser, 3)
         press(browser, "u")  # the same browser is the same person
@@ -427,7 +427,7 @@ def test_a_full_disk_is_said_and_the_row_stays(view, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(desk.journal, "append", full)
         press(browser, "1")
-        wait_until(browser, lambda: "is not stored: No space left" in text(browser, "#problem"))
+        wait_until(browser, lambda: "was not stored: No space left" in text(browser, "#problem"))
         assert row_shown(browser) == 1
         assert find(browser, "#problem").get_attribute("role") == "alert"
     press(browser, "1")

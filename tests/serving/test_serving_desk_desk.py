@@ -106,7 +106,7 @@ def test_a_row_of_a_page_that_went_silent_is_given_to_others(desk, clock):
     clock.now += 2
     assert row_of(desk.take("v")) == 0
     # It comes back, and does nothing twice.
-    with pytest.raises(DeskError, match="Somebody else has taken this row"):
+    with pytest.raises(DeskError, match="Another person has taken this row"):
         desk.decide("w", "a", 0, NODES[0])
     desk.decide("v", "b", 0, NODES[1])
     with pytest.raises(DeskError) as error:
@@ -128,9 +128,9 @@ def test_what_is_sent_again_after_a_lost_reply_is_done_already(desk):
     assert desk.progress()["taken"] == 0
     # One undo takes back all of it: nothing was written twice.
     for node, comment in ((NODES[0], "c"), (NODES[2], "other"), (SKIPPED, "c")):
-        with pytest.raises(DeskError, match="You have coded this row already, in another way"):
+        with pytest.raises(DeskError, match="You have already coded this row differently"):
             desk.decide("w", "a", 2, node, comment=comment)
-    with pytest.raises(DeskError, match="Somebody else"):
+    with pytest.raises(DeskError, match="Another person"):
         desk.decide("v", "b", 2, NODES[2], comment="c")
     assert row_of(again(desk).undo("w", "a")) == 2
 

@@ -91,8 +91,8 @@ def test_a_changed_journal_is_refused_and_left_alone(path, change, line):
     if line == 1:
         assert "is not a journal of hiclass, or its first line was changed" in message
     else:
-        assert f", line {line}: this line is not as it was written" in message
-        assert f"The {line - 2} entries before it are in order. Restore the file" in message
+        assert f", line {line}: this line was changed" in message
+        assert f"The {line - 2} entries before it are valid. Restore the file" in message
     assert path.read_bytes() == raw
 
 
@@ -107,7 +107,7 @@ def test_a_file_of_another_kind_is_refused_and_left_alone(path, content):
 @pytest.mark.parametrize("name", ["queue", "taxonomy"])
 def test_the_journal_of_something_else_is_refused_and_left_alone(path, name):
     raw = written(path)
-    with pytest.raises(JournalError, match=f"is the journal of another {name}. Give another outp"):
+    with pytest.raises(JournalError, match=f"is the journal of another {name}. Choose another"):
         Journal(path, HEADER | {name: "other"})
     assert path.read_bytes() == raw
     assert read(path) == ENTRIES
@@ -115,7 +115,7 @@ def test_the_journal_of_something_else_is_refused_and_left_alone(path, name):
 
 def test_only_one_process_has_it(path):
     journal = Journal(path, HEADER)
-    with pytest.raises(JournalError, match=r"being reviewed already. Use the address"):
+    with pytest.raises(JournalError, match=r"already being reviewed. Use the address"):
         Journal(path, HEADER)
     journal.close()
     assert read(path) == []

@@ -40,7 +40,7 @@ def test_reasons_may_be_left_out():
 def test_a_missing_column_is_named(name):
     columns = queue_columns()
     del columns[name]
-    with pytest.raises(QueueError, match=f"The queue has no column '{name}'. Give a file that"):
+    with pytest.raises(QueueError, match=f"The queue has no column '{name}'. Use a file written"):
         read(columns)
 
 
@@ -53,22 +53,26 @@ def fails(change, match, row):
 
 
 def test_a_queue_of_another_model_or_of_other_classes_is_refused():
-    with pytest.raises(QueueError, match=r"from another model than the one given \(the classes"):
+    with pytest.raises(QueueError, match=r"from a model other than the given one \(the classes"):
         read(queue_columns(model="other"))
     more = Hierarchy.from_paths([*PATHS, ("Card", "Fee")])
-    with pytest.raises(QueueError, match="of another taxonomy than the model has: the classes"):
+    with pytest.raises(QueueError, match="from a taxonomy other than that of the model"):
         read(queue_columns(), tree=more)
 
     def one(columns):
         columns[MODEL][4] = "other"
 
-    fails(one, "from another model", 4)
+    fails(one, "from a model other", 4)
 
 
 @pytest.mark.parametrize(
     ("name", "value", "match"),
     [
-        ("suggestion_2", "Loan > Car", "'Loan > Car' in 'suggestion_2' is not a path as triage"),
+        (
+            "suggestion_2",
+            "Loan > Car",
+            "'Loan > Car' in 'suggestion_2' is not a path in the",
+        ),
         ("suggestion_2", "[]", "is not a path"),
         ("suggestion_2", '["Loan", 1.5]', "is not a path"),
         ("suggestion_2", "[" * 100_000, "is not a path"),
@@ -76,8 +80,8 @@ def test_a_queue_of_another_model_or_of_other_classes_is_refused():
         ("probability_2", "often", "'often' in 'probability_2' is not a probability"),
         ("probability_2", None, "is not a probability"),
         ("probability_2", "1.5", "is not a probability"),
-        ("reasons", "because", "'because' in 'reasons' is not what triage writes"),
-        ("reasons", "[1]", "is not what triage writes"),
+        ("reasons", "because", "'because' in 'reasons' is not the format of hiclass triage"),
+        ("reasons", "[1]", "is not the format of hiclass triage"),
     ],
 )
 def test_a_wrong_cell_is_placed(name, value, match):

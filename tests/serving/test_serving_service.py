@@ -71,8 +71,11 @@ def test_the_model_is_described(service, pipeline):
         (b'{"row": \xff}', "byte 9 is not UTF-8"),
         (b"[" * 100_000, "nested too deeply"),
         (b'{"row": ' + b"1" * 5000 + b"}", "more than 4,300 digits"),
-        (b'{"row": {"amount": NaN}}', "holds NaN, which is not JSON. Send null for an empty cell"),
-        (b'{"row": {"amount": -Infinity}}', "holds -Infinity"),
+        (
+            b'{"row": {"amount": NaN}}',
+            "contains NaN, which is not valid JSON. Send null",
+        ),
+        (b'{"row": {"amount": -Infinity}}', "contains -Infinity"),
     ],
     ids=lambda value: repr(value[:30]),
 )
@@ -91,7 +94,7 @@ def test_what_is_not_json_is_refused(service, content, problem):
         ("x", "The request is a text."),
         ({}, 'The request is an object without "row" and "rows".'),
         ({"row": {}, "rows": []}, 'The request is an object with both "row" and "rows".'),
-        ({"rows": [], "k": 5}, "The request has 'k' beside its rows."),
+        ({"rows": [], "k": 5}, "The request has 'k' besides its rows."),
         ({"rows": {}}, '"rows" is an object. Send a list of rows.'),
         ({"rows": []}, '"rows" is an empty list. Send at least one row.'),
     ],
@@ -106,7 +109,7 @@ def test_another_form_of_request_is_refused(service, content, problem):
 def test_too_many_rows_are_refused(service, row):
     status, error = error_of(service.parse, body({"rows": [row] * 6}))
     assert (status, error["kind"]) == (413, "too_many_rows")
-    assert "The request has 6 rows, and at most 5 are taken. Send them in several" in error[
+    assert "The request has 6 rows, but at most 5 are allowed. Send them in several" in error[
         "message"
     ]  # fmt: skip
 
@@ -115,8 +118,8 @@ def test_too_many_rows_are_refused(service, row):
     ("change", "kind", "column", "problem"),
     [
         ({"texd": "x"}, "unknown_column", "texd", "Row 2 has a column \"texd\", which the model "
-         "does not know. Did you mean 'text'? Send these columns and no others: text, amount"),
-        ({"?" * 99: "x"}, "unknown_column", "?" * 60, "does not know. Send these columns"),
+         "does not have. Did you mean 'text'? Send exactly these columns: text, amount"),
+        ({"?" * 99: "x"}, "unknown_column", "?" * 60, "does not have. Send exactly these columns"),
         ({"text": 5}, "wrong_type", "text", "Row 2: 5 in the column 'text' is a number. Send a"),
         ({"text": ["a" * 99]}, "wrong_type", "text", 'aaaaaaa... in the column'),
         ({"amount": {}}, "wrong_type", "amount", "{} in the column 'amount' is an object. Send a"),
@@ -138,7 +141,7 @@ def test_a_missing_column_is_named(service, row):
         422, "missing_column", 1, "amount",
     )  # fmt: skip
     assert error["message"] == (
-        "Row 1 has no column 'amount'. Send all columns: text, amount, state, day; null is an "
+        "Row 1 has no column 'amount'. Send all columns: text, amount, state, day. Use null for an "
         "empty cell."
     )
 
@@ -152,7 +155,7 @@ def test_a_row_that_is_none_is_named(service, row):
 def test_of_many_columns_some_are_listed(service, row):
     service.columns = {f"c{i}": "text" for i in range(30)}
     _, error = error_of(service.parse, body({"row": {}}))
-    assert "c18, c19 and 10 more (GET /model); null is an empty cell" in error["message"]
+    assert "c18, c19 and 10 more (GET /model). Use null for an empty cell" in error["message"]
 
 
 @pytest.mark.parametrize(
@@ -195,10 +198,10 @@ def test_the_number_of_paths(service, given, expected):
 def test_a_wrong_number_of_paths_is_refused(service, text):
     status, error = error_of(service.paths_wanted, [("k", text)])
     assert (status, error["kind"]) == (422, "wrong_parameter")
-    assert f"k={text[:60]} is not a whole number from 1 to 4. Send one" in error["message"]
+    assert f"k={text[:60]} is not a whole number from 1 to 4. Send such" in error["message"]
 
 
 def test_an_unknown_parameter_is_refused(service):
     _, error = error_of(service.paths_wanted, [("top", "3")])
     assert error["kind"] == "unknown_parameter"
-    assert 'The address has a parameter "top", which does not exist' in error["message"]
+    assert 'The address has an unknown parameter "top"' in error["message"]

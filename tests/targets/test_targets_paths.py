@@ -331,7 +331,7 @@ def test_lists_of_path_tuples_are_several_labels_and_not_a_path_of_tuples(local_
     with pytest.raises(ValueError, match=rf"{refused}partial_fit learns one path per row"):
         local_class(SGDClassifier()).partial_fit(X, SEVERAL)
     tree = Hierarchy.from_paths([["A", "x"], ["A", "y"], ["B", "y"]])
-    known = r"no class \('A', 'x'\)\. Rows that are lists of path tuples.* need multi_label=True"
+    known = r"no class \('A', 'x'\)\. If rows are lists of path tuples.* use multi_label=True"
     with pytest.raises(ValueError, match=known):
         local_class(hierarchy=tree).fit(X, SEVERAL)
 
@@ -575,7 +575,8 @@ def test_distinct_labels_without_a_common_order_are_sorted_by_type_and_name():
 def test_siblings_that_look_alike_are_kept_with_one_warning(y, pairs):
     expected = (
         f"Some classes with the same parent differ only by case, surrounding spaces or Unicode "
-        f"form: {pairs}. They are kept as different classes."
+        f"form: {pairs}. They are treated as different classes. Correct the labels if they are the "
+        f"same class."
     )
     with pytest.warns(UserWarning, match=f"^{re.escape(expected)}$") as caught:
         target = encode(y)

@@ -170,7 +170,7 @@ HOMONYMS = Hierarchy.from_paths([["Loans", "Other"], ["Cards", "Other"]])
         ([[("Cards", "Othr")]], HOMONYMS, ValueError, "Row 0 .*'Othr' below Cards.*'Other'"),
         (np.eye(3, dtype=bool), PETS, ValueError, "indicator with 3 columns, .* 7 nodes"),
         (sp.csr_array(2 * np.eye(7)), PETS, ValueError, "y has 2.0 in row 0; an indicator holds"),
-        (np.eye(3, dtype=bool), None, ValueError, "indicator matrix, .* Give that hierarchy"),
+        (np.eye(3, dtype=bool), None, ValueError, "indicator matrix, .* Pass that hierarchy"),
         (sp.csr_array((0, 7)), PETS, ValueError, "y is empty"),
         (np.full((2, 2, 2), "a"), None, ValueError, r"y has 3 dimensions.*\[\[tuple\(path"),
         ([[], []], None, ValueError, "No row of y has a label"),

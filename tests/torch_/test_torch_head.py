@@ -200,7 +200,7 @@ def test_an_expected_f_score_must_be_known():
     from hiclass.torch import HierarchicalHead
 
     head = HierarchicalHead(2, TREE)
-    with pytest.raises(ValueError, match="needs an out-of-fold F-score"):
+    with pytest.raises(ValueError, match="requires an expected F-score"):
         head.predict(torch.zeros(1, 3), decoding="expected_f1")
 
 

@@ -127,7 +127,7 @@ def test_partial_fit_of_sets_and_what_it_refuses():
     assert paths.hierarchy_.n_nodes == 4
     with pytest.raises(ValueError, match="threshold='tuned' needs thresholds"):
         network(multi_label=True, threshold="tuned").partial_fit(X, y)
-    message = r"decoding='expected_f1' needs an out-of-fold F-score.*, set expected_f1"
+    message = r"decoding='expected_f1' requires an expected F-score.*, set expected_f1"
     with pytest.raises(ValueError, match=message):
         network(decoding="expected_f1").partial_fit(X, [row[0] for row in y])
 

@@ -94,18 +94,18 @@ def split_columns(X: Any) -> Columns | None:
     Raises
     ------
     TypeError
-        If it has no rows in an order, or is a single text.
+        If it is not a sequence of rows, or is a single text.
     ValueError
         If two columns have the same name, or rows have different lengths.
     """
     if sp.issparse(X):
         return None
     if isinstance(X, str | bytes):
-        raise TypeError("X is a single text; give a list of texts, one per row.")
+        raise TypeError("X is a single text. Pass a list of texts, one per row.")
     if isinstance(X, Mapping | Set):
         raise TypeError(
-            f"X is a {type(X).__name__}, which has no rows in an order. Give a frame (for columns "
-            f"by name, pandas.DataFrame(X)) or a list of dicts, one per row."
+            f"X is a {type(X).__name__}, which is not a sequence of rows. Pass a frame (for "
+            f"columns by name, pandas.DataFrame(X)) or a list of dicts, one per row."
         )
     library = library_of(X)
     if library == "polars" and hasattr(X, "collect"):

@@ -1,4 +1,4 @@
-"""Rows that people have reviewed, for ``hiclass fit --add``: read, joined to others, described."""
+"""Rows that people have reviewed, for ``hiclass fit --add``: read, join and describe them."""
 
 from __future__ import annotations
 
@@ -21,19 +21,22 @@ from hiclass._cli._review import ACCEPTED, CORRECTED, REVIEW, SKIP
 from hiclass._cli._tables import Table
 from hiclass.hierarchy import Hierarchy
 
-#: So many of the classes that reviewing has changed are named.
+#: The largest number of changed classes that are named.
 _MOST_SHOWN = 5
 
 
 def read_added(args: argparse.Namespace) -> tuple[Table, Any]:
-    """Read the rows of ``--add`` that have labels, and their paths; skipped rows are left out."""
+    """Read the rows of ``--add`` that have labels, and their paths; skipped rows are ignored."""
     table = read_unprotected(args, args.add)
     for name in args.target:
-        table.column(name)  # which must be there
+        table.column(name)  # which must exist
     if REVIEW in table.frame.columns:
         skipped = table.column(REVIEW) == SKIP
         if skipped.all():
-            raise CommandError(f"{table.name}: all rows were skipped. There is nothing to add.")
+            raise CommandError(
+                f"{table.name}: all rows were skipped, so there is nothing to add. Review some "
+                "rows, or leave --add out."
+            )
         table = table.take(np.flatnonzero(~skipped))
     return read_labels(
         table,
@@ -46,18 +49,18 @@ def read_added(args: argparse.Namespace) -> tuple[Table, Any]:
 
 @dataclass(frozen=True)
 class Joined:
-    """The places of rows that are in two files, for messages."""
+    """The places of rows from two files, for messages."""
 
     first: Table
     second: Table
 
     @property
     def name(self) -> str:
-        """What to call the two files."""
+        """The names of the two files."""
         return f"{self.first.name} and {self.second.name}"
 
     def place(self, row: int) -> str:
-        """Where a row is."""
+        """The place of a row."""
         n_first = len(self.first.frame)
         if row < n_first:
             return self.first.place(row)
@@ -102,7 +105,7 @@ def join_rows(
 
 
 def describe_added(args: argparse.Namespace, added: Table, y_added: Any, y: Any) -> None:
-    """Say how many rows people have added, how often they corrected the model, and new classes."""
+    """Write how many rows people added, how often they corrected the model, and new classes."""
     _screen.note(f"Added {_screen.count(len(y_added), 'reviewed row')}", args.quiet)
     if REVIEW in added.frame.columns:
         kinds = Counter(added.column(REVIEW).tolist())
@@ -124,13 +127,13 @@ def describe_added(args: argparse.Namespace, added: Table, y_added: Any, y: Any)
 
 
 def _counts(y: Any) -> list[tuple[tuple[Any, ...], int]]:
-    """The different paths, the commonest first."""
+    """The distinct paths, most frequent first."""
     paths = (tuple(label for label in path if label not in (None, "")) for path in y.tolist())
     return Counter(paths).most_common()
 
 
 def update(args: argparse.Namespace) -> bool:
-    """Let a model learn the rows of ``--add`` alone, and save it.
+    """Update a model with the rows of ``--add`` only, and save it.
 
     Parameters
     ----------
@@ -178,11 +181,11 @@ def update(args: argparse.Namespace) -> bool:
 
 
 def _check_same_labels(args: argparse.Namespace, model: Model) -> None:
-    """Refuse labels that are not those of the model; its own separator is used."""
+    """Reject labels that differ from those of the model; its own separator is used."""
     if list(args.target) != list(model.target):
         raise CommandError(
             f"--target is {' '.join(args.target)}, but that of {args.update} is "
-            f"{' '.join(model.target)}. Give the same, or leave --update out."
+            f"{' '.join(model.target)}. Use the same columns, or leave --update out."
         )
     if args.path_separator not in (None, model.separator):
         own = "none" if model.separator is None else repr(model.separator)
@@ -194,7 +197,7 @@ def _check_same_labels(args: argparse.Namespace, model: Model) -> None:
 
 
 def _check_not_ignored(args: argparse.Namespace, model: Model) -> None:
-    """Refuse options that only a new fit could follow: the model is as it is."""
+    """Reject options that only a new fit could follow."""
     for option, value in (
         ("--optimize", args.optimize),
         ("--effort", args.effort),

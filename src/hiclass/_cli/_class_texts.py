@@ -13,12 +13,12 @@ from hiclass._cli._inputs import labelled_rows, read_rows
 from hiclass._cli._labels import check_types, like
 from hiclass.hierarchy import Hierarchy
 
-#: The column of the texts to predict, where no rows and no ``--text`` name one.
+#: The name of the text column if neither rows nor ``--text`` name one.
 _TEXT = "text"
 
 
 def check_class_texts(args: argparse.Namespace) -> None:
-    """Refuse options of ``fit`` that do not go with ``--class-texts``, or only with it."""
+    """Reject options of ``fit`` that conflict with ``--class-texts`` or require it."""
     if args.class_texts is None:
         return
     if args.model not in (None, "auto"):
@@ -39,16 +39,18 @@ def check_class_texts(args: argparse.Namespace) -> None:
     if args.file is None:
         for option in ("cv", "groups", "add", "ignore"):
             if getattr(args, option) is not None:
-                raise CommandError(f"--{option} needs a FILE of rows. Give one, or leave it out.")
+                raise CommandError(
+                    f"--{option} needs a FILE of rows. Name one, or leave the option out."
+                )
 
 
 def text_columns(choice: Choice, table: Any) -> tuple[JoinedTexts, Choice]:
-    """What makes one text of every row, and the choice of columns without all others."""
+    """The transformer that makes one text of every row, and the choice of text columns."""
     texts = choice.columns["text"]
     if not texts:
         raise CommandError(
-            f"{table.name} has no column of text, which the texts of classes could be compared "
-            f"with. Name one with --text."
+            f"{table.name} has no column of text to compare with the texts of classes. Name one "
+            "with --text."
         )
     others = [name for kind, names in choice.columns.items() if kind != "text" for name in names]
     why = dict.fromkeys(others, "class texts are compared with texts")
@@ -58,7 +60,7 @@ def text_columns(choice: Choice, table: Any) -> tuple[JoinedTexts, Choice]:
 
 
 def text_columns_without_rows(args: argparse.Namespace) -> JoinedTexts:
-    """What makes one text of every row to predict, where there are no rows to learn from."""
+    """The transformer that makes one text of every row to predict, without training rows."""
     return JoinedTexts(list(args.text or [_TEXT])).fit()
 
 
@@ -88,7 +90,7 @@ def hierarchy_with_texts(args: argparse.Namespace, y: Any) -> Hierarchy:
         args, read_rows(args, args.class_texts), args.target, args.path_separator
     )
     if args.path_separator is None:
-        # The files may be of different formats, and only some of these know numbers.
+        # The files may have different formats, and only some formats have numbers.
         if y is not None:
             paths = like(paths, Hierarchy.from_paths(y), list(args.target), table)
         check_types(table, list(args.target), paths)

@@ -1,7 +1,7 @@
-"""Which columns of a file are features, and which of them give the target away.
+"""Which columns of a file are features, and which of them reveal the target.
 
-Columns that the user names are the only features. Otherwise every column is judged by its cells,
-and one that alone gives the target away is reported.
+Columns that the user names are the only features. Otherwise, the kind of every column is inferred
+from its cells, and a column that reveals the target on its own is reported.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from hiclass._cli._errors import CommandError
 from hiclass._cli._features import Columns, by_kind
 from hiclass._cli._tables import Table
 
-# A column gives a level away if it alone finds so large a part of its labels, and at least half of
-# those that the commonest label misses.
+# A column reveals a level if it alone determines this share of its labels, and at least half of
+# those that the most frequent label misses.
 _GIVES_AWAY = 0.85
-# Rows that are enough to measure that; into how many ranges numbers are put.
+# The number of rows used to measure this, and the number of ranges of numeric columns.
 _MEASURED, _RANGES, _ROWS_PER_RANGE = 20_000, 100, 10
-# So many rows with a value, and such a share of all rows, are needed.
+# The smallest number of rows with a value, and their smallest share of all rows.
 _FEWEST, _SHARE = 20, 0.1
 
 
@@ -38,7 +38,7 @@ class Choice:
     columns : dict
         The features by kind.
     reasons : dict
-        Why each of them was taken; empty if the user named them.
+        The reason for each of them; empty if the user named them.
     left_out : dict
         The other columns, and why they are not features.
     """
@@ -56,13 +56,13 @@ def choose_columns(
     Parameters
     ----------
     table : Table
-        The rows to learn from, those with labels.
+        The labelled rows.
     target : list of str
-        The columns of the labels.
+        The label columns.
     named : dict
         The columns that the user named, by kind. If there is any, no other column is used.
     reserved : mapping
-        Columns that are not features, and the option that says so.
+        Columns that are not features, and the option that names them.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def _guess_all(table: Table, names: list[str], reserved: Mapping[str, str]) -> C
 
 @dataclass(frozen=True)
 class GivenAway:
-    """A level that one column alone nearly determines."""
+    """A level that one column alone almost determines."""
 
     column: str
     level: int
@@ -124,12 +124,12 @@ class GivenAway:
 
 
 def find_given_away(table: Table, columns: Columns, y: Any) -> list[GivenAway]:
-    """Find the columns that alone nearly determine a level, each with the deepest such level.
+    """Find the columns that alone almost determine a level, each with the deepest such level.
 
     Parameters
     ----------
     table : Table
-        The rows to learn from, those with labels.
+        The labelled rows.
     columns : dict
         The features by kind.
     y : ndarray of shape (n_rows, n_levels)
@@ -156,10 +156,10 @@ def find_given_away(table: Table, columns: Columns, y: Any) -> list[GivenAway]:
 def _measure(
     values: Sequence[Hashable], paths: list[tuple[Any, ...]], level: int
 ) -> tuple[float, float]:
-    """How many labels of a level a column finds by itself, and how many the commonest label is.
+    """The number of labels of a level that a column determines, and that of the most frequent.
 
-    A label is found if it is the commonest one among the other rows with the same value. Rows
-    without a value, or whose path does not reach the level, are not counted.
+    A label is determined if it is the most frequent one among the other rows with the same value.
+    Rows without a value, and rows whose path does not reach the level, are not counted.
     """
     groups: defaultdict[Hashable, Counter[Any]] = defaultdict(Counter)
     total: Counter[Any] = Counter()
@@ -168,20 +168,20 @@ def _measure(
             groups[value][path[: level + 1]] += 1
             total[path[: level + 1]] += 1
     n_rows = total.total()
-    # Of a single class there is nothing to give away.
+    # With a single class, there is nothing to reveal.
     if len(total) < 2 or n_rows < max(_FEWEST, _SHARE * len(paths)):
         return 0.0, 1.0
     right = 0
     for labels in groups.values():
         (_, most), *others = labels.most_common(2)
-        # Without a row of its own, the commonest label must still be the commonest one.
+        # Without its own row, the most frequent label must still be the most frequent one.
         if most - 1 > (others[0][1] if others else 0):
             right += most
     return right / n_rows, max(total.values()) / n_rows
 
 
 def _forms(cells: Any, kind: str) -> list[Sequence[Hashable]]:
-    """The values that rows are compared by: cells, or numbers as they are and in ranges."""
+    """The values by which rows are compared: cells, or numbers both as they are and in ranges."""
     if kind == "numbers":
         return _as_groups(np.array([to_number(cell) for cell in cells], dtype=np.float64))
     if kind == "dates":
@@ -191,7 +191,7 @@ def _forms(cells: Any, kind: str) -> list[Sequence[Hashable]]:
 
 
 def _as_groups(numbers: Any) -> list[Sequence[Hashable]]:
-    """Numbers as they are, which may be codes, and as ranges with about as many rows each."""
+    """Numbers as they are, which may be codes, and as ranges with about the same number of rows."""
     missing = np.isnan(numbers)
     parts = max(min(_RANGES, len(numbers) // _ROWS_PER_RANGE), 1)
     edges = np.nanquantile(numbers, np.linspace(0, 1, parts + 1)[1:-1])

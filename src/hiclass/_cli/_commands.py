@@ -1,4 +1,4 @@
-"""What the sub-commands do with a model: predict, evaluate, explain, report, tune; and tree."""
+"""The commands that use a model: predict, evaluate, explain, report, tune; and tree."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def predict(args: argparse.Namespace) -> None:
         result[column] = cells
     import pandas as pd
 
-    # Cells are objects, confidences numbers: pandas would guess types otherwise.
+    # Cells as objects and confidences as numbers, so that pandas does not infer types.
     frame = pd.DataFrame({n: pd.Series(cells, dtype=cells.dtype) for n, cells in result.items()})
     write_table(frame, args.output, format=format, as_they_are=args.unprotected)
     if args.output != "-":
@@ -83,7 +83,7 @@ def predict(args: argparse.Namespace) -> None:
 
 
 def added_columns(model: Model, predicted: Any, confidence: Any) -> dict[str, Any]:
-    """The columns that predictions add, in the form in which the labels were learned."""
+    """The columns that predictions add, in the form of the labels that were learned."""
     added = {}
     if model.separator is not None:
         added[f"predicted_{model.target[0]}"] = join_paths(predicted, model.separator)
@@ -102,7 +102,7 @@ def _predict(args: argparse.Namespace, model: Model, features: Any) -> Any:
 
 
 def _set_up(args: argparse.Namespace, classifier: Any) -> None:
-    """Set what the options of a command say about predictions."""
+    """Apply the options of a command to the predictions of a model."""
     refuse_threshold(args)
     set_jobs(classifier, args.jobs)
     if args.min_confidence is not None:
@@ -113,9 +113,11 @@ def _set_up(args: argparse.Namespace, classifier: Any) -> None:
 
 
 def evaluate(args: argparse.Namespace) -> None:
-    """Score a model on a labelled file; optionally beside a baseline, or with the report."""
+    """Score a model on a labelled file, optionally with a baseline or the report."""
     if args.report == "-":
-        raise CommandError("--report needs the name of a file: standard output has the scores.")
+        raise CommandError(
+            "--report needs the name of a file, because standard output has the scores."
+        )
     if args.report is not None:
         check_output(args.report, args.model_file, args.file, args.baseline, args.compare)
     for option, value in (
@@ -124,7 +126,7 @@ def evaluate(args: argparse.Namespace) -> None:
         ("--compare", args.compare),
     ):
         if value is not None and args.report is None:
-            raise CommandError(f"{option} is for the report. Give --report FILE as well.")
+            raise CommandError(f"{option} is for the report. Add --report FILE.")
     if args.baseline == "-":
         raise CommandError("--baseline needs the name of a file, not standard input.")
     model = load_model(args.model_file, of_sets=True)
@@ -159,7 +161,7 @@ def evaluate(args: argparse.Namespace) -> None:
 
 
 def _fit_baseline(args: argparse.Namespace, model: Model) -> Any:
-    """Fit a flat model on the features of the model, and on the rows of another file."""
+    """Fit a flat model on the features of the model and the rows of another file."""
     table, y, _ = labelled_for(args, model, args.baseline)
     features = features_of(model, table)
     _screen.note("Fitting a flat model over all leaves, to compare", args.quiet)
@@ -201,7 +203,7 @@ def report(args: argparse.Namespace) -> None:
 
 
 def _rows_of_then(args: argparse.Namespace, model: Model) -> Any:
-    """The rows of ``--compare`` as the classifier sees them; None if there are none."""
+    """The rows of ``--compare`` as features; None without this option."""
     if args.compare == "-":
         raise CommandError("--compare needs the name of a file, not standard input.")
     return None if args.compare is None else features_of(model, read_rows(args, args.compare))
@@ -210,12 +212,12 @@ def _rows_of_then(args: argparse.Namespace, model: Model) -> Any:
 def _checked(
     args: argparse.Namespace, model: Model, table: Table, features: Any, y: Any, then: Any
 ) -> dict[str, Any]:
-    """What a report shows of the labels and of the use of a model, as the options say."""
+    """The label errors and changes that a report shows, according to the options."""
     classifier, errors, use = model.opened.model, None, None
     if args.label_errors:
         _screen.note("Fitting copies of the model on folds of these rows", args.quiet)
         errors = errors_in(table, classifier, features, y)
-        # The numbers in the file, also where rows without labels are left out.
+        # The row numbers of the file, even if rows without labels are ignored.
         errors = replace(errors, rows=table.frame.index.to_numpy()[errors.rows])
     if then is not None:
         names = model.opened.names_out(None)
@@ -247,7 +249,7 @@ def write_report(
     names: list[str] | None,
     **shown: Any,
 ) -> None:
-    """Write the report on a classifier, with what else it shows, to a file: whole or not at all."""
+    """Write the report on a classifier to a file: completely or not at all."""
     from hiclass._inspect.report import make_report
 
     made = make_report(classifier, X, y, title=title, feature_names=names, **shown)
@@ -280,9 +282,8 @@ def explain(args: argparse.Namespace) -> None:
     table = read_rows(args)
     if args.row > len(table.frame):
         raise CommandError(
-            f"--row {args.row} is not there: {table.name} has "
-            f"{_screen.count(len(table.frame), 'row')}. Give a number from 1 to "
-            f"{len(table.frame)}."
+            f"--row {args.row} does not exist: {table.name} has "
+            f"{_screen.count(len(table.frame), 'row')}. Use a number from 1 to {len(table.frame)}."
         )
     row = table.take([args.row - 1])
     X = prepare(row, model.features.columns_)
@@ -295,7 +296,7 @@ def explain(args: argparse.Namespace) -> None:
 
 
 def _explained(found: Any, args: argparse.Namespace, model: Model, row: Table) -> str:
-    """An explanation in the form that the name of the output asks for."""
+    """An explanation in the format given by the name of the output."""
     place, true = row.place(0), _true_path(model, row)
     suffix = Path(args.output).suffix.lower()
     if suffix == ".json":
@@ -308,7 +309,7 @@ def _explained(found: Any, args: argparse.Namespace, model: Model, row: Table) -
         line = f"<p>{html.escape(shown)}</p>" if shown else ""
         return _PAGE.format(title=html.escape(place), true=line, content=found._repr_html_())
     lines = [place, *([shown] if shown else []), *str(found).split("\n")]
-    # Labels and words come from elsewhere.
+    # Labels and words are not trusted.
     return "".join(f"{_screen.one_line(line)}\n" for line in lines)
 
 
@@ -330,7 +331,7 @@ def _true_path(model: Model, row: Table) -> list[Any] | None:
     return path or None
 
 
-# -- the confidence that is needed -------------------------------------------------------------
+# -- confidence thresholds -----------------------------------------------------------------------
 
 
 def tune(args: argparse.Namespace) -> None:
@@ -348,7 +349,8 @@ def tune(args: argparse.Namespace) -> None:
         raise CommandError(f"{table.name}: {error}") from error
     whole = classifier.set_params(min_confidence=0.0).predict(features)
     if metrics.precision(y, whole, zero_division=0.0) >= args.precision:
-        # Otherwise paths would end that are less sure than any of these, and may be right.
+        # Otherwise, paths that are less confident than all of these would stop, although they may
+        # be correct.
         limit = 0.0
     rows = []
     for name, value in (("before", before), ("tuned", limit)):
@@ -362,11 +364,10 @@ def tune(args: argparse.Namespace) -> None:
     set_jobs(classifier, None)
     save_model(model, args.output)
     if args.output != "-":
+        found = "" if limit else ", whose paths reach the precision without it"
         _screen.note(
             f"Wrote {args.output}: min_confidence {limit:.4g}, chosen on "
-            f"{_screen.count(len(y), 'row')}"
-            f"{'' if limit else ', whose paths reach the precision as they are'}. Evaluate it on "
-            f"other rows.",
+            f"{_screen.count(len(y), 'row')}{found}. Evaluate it on other rows.",
             args.quiet,
         )
 

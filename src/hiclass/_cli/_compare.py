@@ -1,4 +1,4 @@
-"""The command ``compare``: whether a model still sees what it was made for."""
+"""The command ``compare``: whether new rows still resemble those of the model."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hiclass._inspect.use import UseComparison, compare_use
 
 
 def compare(args: argparse.Namespace) -> None:
-    """Compare two files, as a model sees them, and say what has changed."""
+    """Compare two files as a model sees them, and write what has changed."""
     if args.file == args.now == "-":
         raise CommandError("Only one of the two files can be standard input.")
     if args.output == "-":
-        raise CommandError("-o needs the name of a file: standard output has what has changed.")
+        raise CommandError("-o needs the name of a file, because standard output has the changes.")
     format = ""
     if args.output is not None:
         check_output(args.output, args.model_file, args.file, args.now)
@@ -39,11 +39,11 @@ def compare(args: argparse.Namespace) -> None:
         _screen.write(_screen.one_line(line))
     if args.output is not None:
         write_table(_table(found), args.output, format=format)
-        _screen.note(f"Wrote {args.output}: all that was compared", args.quiet)
+        _screen.note(f"Wrote {args.output}: all comparisons", args.quiet)
 
 
 def _table(found: UseComparison) -> Any:
-    """Everything that was tested, then the classes and features that have changed most."""
+    """All tests, followed by the classes and features that have changed most."""
     import pandas as pd
 
     alarms = set(found.alarms)

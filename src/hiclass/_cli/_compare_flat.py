@@ -18,7 +18,7 @@ from hiclass._inspect.flat_comparison import compare_flat
 
 
 def compare(args: argparse.Namespace) -> None:
-    """Cross-validate a flat model, a local one and both on a file, and write the answer."""
+    """Cross-validate a flat model, a local model and both on a file, and write the result."""
     check_separator(args.path_separator, args.target)
     table, y = labelled_rows(args, read_rows(args), args.target, args.path_separator)
     check_types(table, args.target, y)

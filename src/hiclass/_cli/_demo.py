@@ -1,8 +1,9 @@
-"""The demo: two built-in hierarchies from data to scores, predicted paths and reports.
+"""The demo: two built-in hierarchies, from data to scores, predicted paths and reports.
 
-Animals take seconds. ICD-10-CM learns from the titles of 46,881 diagnosis codes and is tested on
-their inclusion terms, other names that the model has not seen: three levels, 2,225 classes. Both
-fit what ``hiclass fit --optimize f1`` fits; animals with ``--effort quick``, to stay that quick.
+The animals take seconds. ICD-10-CM learns from the titles of 46,881 diagnosis codes and is tested
+on their inclusion terms, which are other names that the model has not seen: three levels, 2,225
+classes. Both use the model of ``hiclass fit --optimize f1``; the animals use ``--effort quick``,
+which is fast.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Rows = tuple[Any, Any]
 
 @dataclass(frozen=True)
 class Part:
-    """What one part of the demo shows.
+    """The data and the model of one part of the demo.
 
     Attributes
     ----------
@@ -90,7 +91,7 @@ def icd10cm(args: argparse.Namespace) -> Part:
     """Chapter, block and category of diagnoses: titles to learn from, inclusion terms to test."""
     icd = datasets.load_icd10cm(as_frame=True)
     train = icd.kind == "title"
-    # A few inclusion terms repeat a title of their category: they would test what was learned.
+    # A few inclusion terms repeat a title of their category, which is in the training rows.
     other = ~train & ~np.isin(icd.group, icd.group[train])
     X, y = icd.frame[["text"]], icd.target.to_numpy(dtype=object)
     _screen.heading("ICD-10-CM: titles of diagnoses, and chapter / block / category")
@@ -106,12 +107,12 @@ def icd10cm(args: argparse.Namespace) -> Part:
 
 
 def _show(args: argparse.Namespace, part: Part) -> None:
-    """Fit, score beside a flat model, predict, report."""
+    """Fit, score and compare with a flat model, predict, and write a report."""
     model = part.model
     features = make_features(part.columns)
     X_train, (X_test, y) = features.fit_transform(part.train[0]), part.test
     X_test = features.transform(X_test)
-    # Both models learn from the same features: the times are those of the models alone.
+    # Both models use the same features, so the times are those of the models alone.
     start = time.perf_counter()
     model.fit(X_train, part.train[1])
     seconds = time.perf_counter() - start
@@ -135,7 +136,7 @@ def _show(args: argparse.Namespace, part: Part) -> None:
 
 
 def _compare(args: argparse.Namespace, part: Part, X_train: Any, X_test: Any) -> None:
-    """Score a flat model on the same features, unless that is too much work."""
+    """Score a flat model on the same features, unless this is too expensive."""
     leaves = f"{int(part.model.hierarchy_.is_leaf.sum()):,} leaves"
     if why := part.model.choices_.get("no flat"):
         _screen.write(f"No flat model over all {leaves} to compare: it would be {why}.")
@@ -152,7 +153,7 @@ def _compare(args: argparse.Namespace, part: Part, X_train: Any, X_test: Any) ->
 
 
 def _write_paths(part: Part, predicted: Any, confidence: Any) -> None:
-    """Write some rows, the same ones in every run, from sure to unsure."""
+    """Write some rows, the same ones in every run, from confident to uncertain."""
     _screen.write("\nSome predicted paths, with the confidence of every step:\n")
     order = np.argsort(-np.nan_to_num(confidence).sum(axis=1), kind="stable")
     for row in order[np.linspace(0, len(order) - 1, 10).astype(int)].tolist():

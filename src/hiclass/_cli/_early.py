@@ -1,4 +1,4 @@
-"""Predicted paths that stop early, above a leaf: how many, and why."""
+"""Predicted paths that stop early, above a leaf: their number, and the reasons."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from hiclass._targets.paths import nodes_of
 
 @dataclass(frozen=True)
 class Early:
-    """How many of some predicted paths stop early.
+    """The number of predicted paths that stop early.
 
     Attributes
     ----------
     n_rows : int
         The number of paths.
     by_confidence : int
-        Those that ``min_confidence`` has ended.
+        Those stopped by ``min_confidence``.
     min_confidence : float, sequence or mapping
-        What it was.
+        The value of ``min_confidence``.
     like_training : int
-        Of the others, those that end at a class at which rows of training end, too.
+        Of the others, those that end at a class where training rows end, too.
     by_decoding : int
-        The rest: a shorter path promises a better score.
+        The rest, for which a shorter path has a better expected score.
     """
 
     n_rows: int
@@ -46,7 +46,7 @@ class Early:
         reasons = {
             f"below {self._limit()}": self.by_confidence,
             "at classes where training rows end, too": self.like_training,
-            "where a shorter path promises a better F-score": self.by_decoding,
+            "where a shorter path has a better expected F-score": self.by_decoding,
         }
         why = ", ".join(f"{number:,} {reason}" for reason, number in reasons.items() if number)
         share = f"{total:,} of {self.n_rows:,} predicted paths ({total / self.n_rows:.0%})"
@@ -61,9 +61,9 @@ def count_early(classifier: Any, X: Any, predicted: Any) -> Early:
     classifier : estimator
         A fitted hierarchical classifier of paths.
     X : rows
-        The rows, as it takes them.
+        The rows, in the form that the classifier accepts.
     predicted : ndarray of shape (n_rows, n_levels)
-        What it predicts for them.
+        The predictions for these rows.
 
     Returns
     -------

@@ -8,14 +8,14 @@ from collections.abc import Iterable
 
 
 class CommandError(Exception):
-    """What went wrong and what to do about it, in one line."""
+    """An error and its remedy, in one line."""
 
 
 def unknown_column(name: str, columns: Iterable[str], place: str) -> CommandError:
-    """The error that a file has no such column, with the one that may be meant."""
+    """The error for a column that does not exist, with a similar name if there is one."""
     names = [str(column) for column in columns]
     close = difflib.get_close_matches(name, names, n=1)
-    # First, as a whole header in one cell may be close to one of its columns.
+    # First, because a whole header in one cell may resemble one of its columns.
     if separated := other_separator(names):
         remedy = separated
     elif close:
@@ -27,7 +27,7 @@ def unknown_column(name: str, columns: Iterable[str], place: str) -> CommandErro
 
 
 def other_separator(header: list[str]) -> str:
-    """What to do if the cells seem to have another separator; empty if they do not."""
+    """The remedy if the cells seem to have another separator; empty otherwise."""
     marks = [mark for mark in ";\t|," if len(header) == 1 and mark in header[0]]
     if not marks:
         return ""
@@ -36,7 +36,7 @@ def other_separator(header: list[str]) -> str:
 
 
 def require(names: Iterable[str], what: str) -> None:
-    """Refuse to go on where libraries are missing, with how to get them."""
+    """Raise an error with installation instructions if libraries are missing."""
     missing = [name for name in names if importlib.util.find_spec(name) is None]
     if missing:
         raise CommandError(

@@ -1,4 +1,4 @@
-"""What ``hiclass fit`` does: columns, labels, folds, a model, a file."""
+"""The command ``fit``: columns, labels, folds, a model, a file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from hiclass._out_of_fold.folds import N_FOLDS
 from hiclass.hierarchy import Hierarchy
 from hiclass.model_selection import HierarchicalKFold
 
-#: So many features with the same reason are named.
+#: The largest number of features with the same reason that are named.
 _MOST_SHOWN = 20
 
 
@@ -48,7 +48,7 @@ def fit(args: argparse.Namespace) -> None:
     check_class_texts(args)
     if args.update is not None and update(args):
         return
-    # Not defaults of the parser: an update must know whether they were given.
+    # Not defaults of the parser, because an update must know whether they were given.
     args.model = args.model or DEFAULT_MODEL
     args.seed = args.seed or 0
     classifier = make_model(
@@ -63,7 +63,7 @@ def fit(args: argparse.Namespace) -> None:
     if args.file is None:
         _fit_without_rows(args, classifier)
         return
-    # From here on, only rows with labels: the others may hold anything.
+    # From here on, only rows with labels: the other rows may contain anything.
     table, y = labelled_rows(args, read_rows(args), args.target, args.path_separator)
     check_types(table, args.target, y)
     levels = name_levels(args, table, y)
@@ -96,8 +96,8 @@ def fit(args: argparse.Namespace) -> None:
         classifier.set_params(hierarchy=hierarchy)
     elif len({tuple(path) for path in y.tolist()}) == 1:
         raise CommandError(
-            f"{table.name}: every row has the same labels, so there is nothing to learn. Give rows "
-            f"of other classes, or other --target columns."
+            f"{table.name}: every row has the same labels, so there is nothing to learn. Add rows "
+            "of other classes, or name other --target columns."
         )
     pipeline = Pipeline([("features", features), ("classifier", classifier)])
     if args.cv is not None:
@@ -108,11 +108,11 @@ def fit(args: argparse.Namespace) -> None:
 
 
 def _fit_without_rows(args: argparse.Namespace, classifier: Any) -> None:
-    """Fit a model on the texts of classes alone, and save it."""
+    """Fit a model on class texts alone, and save it."""
     hierarchy = hierarchy_with_texts(args, None)
     features = text_columns_without_rows(args)
     _screen.note(
-        f"No training rows: texts to predict are read from {', '.join(features.text)}",
+        f"No training rows. Texts to predict are read from {', '.join(features.text)}",
         args.quiet,
     )
     start = time.perf_counter()
@@ -124,7 +124,7 @@ def _fit_without_rows(args: argparse.Namespace, classifier: Any) -> None:
 def _finish(
     args: argparse.Namespace, pipeline: Pipeline, hierarchy: Hierarchy, n_rows: int, seconds: float
 ) -> None:
-    """Say what was fitted, and save it."""
+    """Describe the fitted model, and save it."""
     classifier = pipeline[-1]
     texts = f", {_screen.count(sum(map(len, hierarchy.texts)), 'text')} of classes"
     _screen.note(
@@ -143,9 +143,9 @@ def _finish(
 
 
 def _check_added(args: argparse.Namespace) -> None:
-    """Refuse options that do not go with reviewed rows, or only with them."""
+    """Reject options that conflict with reviewed rows or require them."""
     if args.update is not None and args.add is None:
-        raise CommandError("--update adds the rows of --add to a model. Give --add FILE as well.")
+        raise CommandError("--update adds the rows of --add to a model. Add --add FILE.")
     if args.add is not None and args.groups is not None:
         raise CommandError(
             "--groups and --add cannot be combined: reviewed rows have no group. Leave one out."
@@ -166,14 +166,14 @@ def read_group_column(args: argparse.Namespace, table: Table) -> Any:
     for row, value in enumerate(values):
         if value is None:
             raise CommandError(
-                f"{table.place(row)}: no group in {args.groups!r}. Fill it in; a row that belongs "
-                f"to no other gets a value of its own."
+                f"{table.place(row)}: no group in {args.groups!r}. Fill it in. A row that belongs "
+                "to no group needs a unique value."
             )
         groups[row] = codes.setdefault(str(value), len(codes))
     if len(codes) < 2:
         raise CommandError(
-            f"{table.name}: all rows have the same value in {args.groups!r}, so that none can be "
-            f"held out. Name another column, or leave --groups out."
+            f"{table.name}: all rows have the same value in {args.groups!r}, so none of them can "
+            "be held out. Name another column, or leave --groups out."
         )
     text = f"{_screen.count(len(codes), 'group')} of rows by {args.groups}"
     _screen.note(f"Keeping together {text}", args.quiet)
@@ -181,18 +181,18 @@ def read_group_column(args: argparse.Namespace, table: Table) -> Any:
 
 
 def reserved_columns(args: argparse.Namespace) -> dict[str, str]:
-    """Columns that are not features, and the option that says so."""
+    """Columns that are not features, and the option that names them."""
     reserved = dict.fromkeys(args.ignore or [], "--ignore")
     return reserved if args.groups is None else reserved | {args.groups: "--groups"}
 
 
 def describe_columns(args: argparse.Namespace, choice: Choice) -> None:
-    """Write which columns are features, and why: a guess must not go unnoticed."""
+    """Write which columns are features, and why, so that the user notices wrong choices."""
     if choice.reasons:
         _screen.note(
-            "No column is named as a feature, so the features are chosen by their cells. --ignore "
-            "leaves columns out; with --text, --numbers, --categories or --dates you name all "
-            "features.",
+            "No column is named as a feature, so features are chosen automatically. Use --ignore "
+            "to exclude columns, or name all features with --text, --numbers, --categories or "
+            "--dates.",
             args.quiet,
         )
     for kind, names in choice.columns.items():
@@ -200,12 +200,12 @@ def describe_columns(args: argparse.Namespace, choice: Choice) -> None:
             listed = _listed(names, choice.reasons, most=_MOST_SHOWN)
             _screen.note(f"Features, {kind}: {listed}", args.quiet)
     if choice.left_out:
-        # All of them: what is missing here must be a feature.
+        # All of them: columns that are not listed here must be features.
         _screen.note(f"Left out: {_listed(list(choice.left_out), choice.left_out)}", args.quiet)
 
 
 def _listed(names: list[str], reasons: dict[str, str], most: int | None = None) -> str:
-    """Names by their reason, which stands behind them; at most so many names of each reason."""
+    """Names grouped by their reason, with a limited number of names per reason."""
     groups: dict[str | None, list[str]] = {}
     for name in names:
         groups.setdefault(reasons.get(name), []).append(name)
@@ -220,7 +220,7 @@ def _listed(names: list[str], reasons: dict[str, str], most: int | None = None) 
 def warn_of_given_away(
     args: argparse.Namespace, table: Table, choice: Choice, y: Any, levels: list[str]
 ) -> None:
-    """Name the features that alone nearly determine the target: they may contain it."""
+    """Name the features that alone almost determine the target, because they may contain it."""
     for found in find_given_away(table, choice.columns, y):
         level = levels[found.level]
         _screen.warning(
@@ -243,8 +243,8 @@ def _cross_validate(
 ) -> None:
     """Predict every row by a model that has not seen it, and write the scores.
 
-    Reviewed rows, which come after the others, are learned in every fold and predicted in none, and
-    the scores without them are written, too.
+    Reviewed rows, which come after the others, are in every training set and are never predicted.
+    The scores without them are written, too.
     """
     if args.cv > n_before:
         raise CommandError(f"--cv {args.cv} is more than the {n_before} rows. Use fewer folds.")
@@ -255,25 +255,25 @@ def _cross_validate(
                 f"--cv {args.cv} is more than the {n_groups} groups of {args.groups!r}. Use fewer "
                 f"folds."
             )
-        # What is learned out of fold needs three groups among those that are not held out.
+        # Out-of-fold learning needs three groups among those that are not held out.
         if n_groups - -(-n_groups // args.cv) < N_FOLDS:
             raise CommandError(
-                f"--cv {args.cv} leaves too few of the {n_groups} groups of {args.groups!r} to "
-                f"learn from: a fit needs {N_FOLDS}. Use more folds, or leave --cv out."
+                f"--cv {args.cv} leaves too few of the {n_groups} groups of {args.groups!r} for "
+                f"training: {N_FOLDS} are needed. Use more folds, or leave --cv out."
             )
     folds = HierarchicalKFold(args.cv, shuffle=True, random_state=args.seed)
     splits = list(folds.split(X.iloc[:n_before], y[:n_before], groups))
     reviewed = np.arange(n_before, len(X))
 
     def out_of_fold(added: Any) -> Any:
-        """What is predicted for each row by a model of the other folds and some rows more."""
+        """Predict each row by a model that was fitted on the other folds and added rows."""
         predicted = np.full((n_before, y.shape[1]), None, dtype=object)
         for number, (train, test) in enumerate(splits, start=1):
             _screen.note(f"Fold {number} of {args.cv}", args.quiet)
             rows = np.concatenate([train, added])
             model = clone(pipeline).fit(X.iloc[rows], y[rows], **_of_rows(groups, rows))
             found = model.predict(X.iloc[test])
-            # Folds may differ in depth where only a few rows go deep.
+            # The depth of folds may differ if only a few rows have deep paths.
             predicted[test, : found.shape[1]] = found
         if all(isinstance(label, str) for label in y.ravel()):
             predicted[predicted == None] = ""  # noqa: E711
@@ -288,5 +288,5 @@ def _cross_validate(
 
 
 def _of_rows(groups: Any, rows: Any) -> dict[str, Any]:
-    """What ``fit`` of the pipeline takes besides rows and labels."""
+    """The arguments of ``fit`` of the pipeline besides rows and labels."""
     return {} if groups is None else {"classifier__groups": groups[rows]}

@@ -1,4 +1,4 @@
-"""What ``hiclass fit`` and ``hiclass tree`` do where rows have several labels."""
+"""The commands ``fit`` and ``tree`` for rows with several labels."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def fit_sets(args: argparse.Namespace, several: Several) -> None:
     table, y, hierarchy = labelled_sets(args, several)
     if len({frozenset(labels) for labels in y}) == 1:
         raise CommandError(
-            f"{table.name}: every row has the same labels, so there is nothing to learn. Give rows "
-            f"of other classes, or other --target columns."
+            f"{table.name}: every row has the same labels, so there is nothing to learn. Add rows "
+            "of other classes, or name other --target columns."
         )
     classifier.set_params(hierarchy=hierarchy)
     groups = read_group_column(args, table)
@@ -106,7 +106,7 @@ def fit_sets(args: argparse.Namespace, several: Several) -> None:
 
 
 def _refuse(args: argparse.Namespace) -> None:
-    """Refuse options that have no meaning for several labels per row."""
+    """Reject options that do not apply to several labels per row."""
     if args.add is not None or args.update is not None:
         raise CommandError(
             "--add and --update learn reviewed rows, which have one path per row. Leave them out, "
@@ -114,13 +114,13 @@ def _refuse(args: argparse.Namespace) -> None:
         )
     if args.min_confidence is not None:
         raise CommandError(
-            "--min-confidence ends paths, but a row has several labels here. Use --threshold: the "
-            "probability from which on a class is predicted."
+            "--min-confidence is for one path per row, but here a row has several labels. Use "
+            "--threshold, the smallest probability of a predicted class."
         )
 
 
 def labelled_sets(args: argparse.Namespace, several: Several) -> tuple[Table, Any, Hierarchy]:
-    """The labelled rows of a file, their labels, and the hierarchy of these."""
+    """The labelled rows of a file, their labels, and the hierarchy of the labels."""
     given = None if args.hierarchy is None else read_hierarchy(args.hierarchy, args.encoding)
     if given is not None:
         check_separable(given, several, args.hierarchy)
@@ -138,7 +138,7 @@ def labelled_sets(args: argparse.Namespace, several: Several) -> tuple[Table, An
     if lost:
         _screen.note(f"Left out {_screen.count(lost, 'row')} without labels", args.quiet)
     if given is None and several.kind == "indicator" and args.path_separator is None:
-        # A class is a column, with or without rows.
+        # Every class has a column, with or without rows.
         given = Hierarchy.from_edges([(None, name) for name in args.target])
     with placed(labelled):
         return labelled, y, encode_sets(y, given).hierarchy
@@ -181,7 +181,7 @@ def _cross_validate(
 def _check_groups(
     args: argparse.Namespace, classifier: Any, groups: Any, fitted: list[Any]
 ) -> None:
-    """Refuse folds that leave too few groups to learn something out of fold from."""
+    """Reject folds that leave too few groups for out-of-fold learning."""
     measures = getattr(classifier, "effort", "quick") != "quick"
     if groups is None or not (measures or read_threshold(classifier._threshold).is_learned):
         return
@@ -189,13 +189,13 @@ def _check_groups(
     if fewest < N_FOLDS:
         raise CommandError(
             f"--cv {args.cv} leaves {fewest} of the {len(np.unique(groups))} groups of "
-            f"{args.groups!r} to learn from, but a fit needs {N_FOLDS}. Use more folds, or leave "
-            f"--cv out."
+            f"{args.groups!r} for training, but {N_FOLDS} are needed. Use more folds, or leave "
+            "--cv out."
         )
 
 
 def _given(classifier: Any, groups: Any) -> dict[str, Any]:
-    """What ``fit`` of the classifier takes besides rows and labels."""
+    """The arguments of ``fit`` of the classifier besides rows and labels."""
     return {} if groups is None else {"groups": groups}
 
 
@@ -203,8 +203,8 @@ def tree_of_sets(args: argparse.Namespace, several: Several) -> None:
     """Show the hierarchy of a file, with the number of rows of every class."""
     if args.class_texts is not None:
         raise CommandError(
-            "--class-texts names classes by the columns of --target, one path per row; here a row "
-            "has several labels. Leave it out."
+            "--class-texts is for one path per row, but here a row has several labels. Leave it "
+            "out."
         )
     _, y, hierarchy = labelled_sets(args, several)
     closed = encode_sets(y, hierarchy).closed

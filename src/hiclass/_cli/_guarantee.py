@@ -1,4 +1,4 @@
-"""The command ``guarantee``: thresholds that limit errors or costs, chosen on a labelled file."""
+"""The command ``guarantee``: thresholds that bound errors or costs, chosen on a labelled file."""
 
 from __future__ import annotations
 
@@ -20,9 +20,14 @@ def guarantee(args: argparse.Namespace) -> None:
         raise CommandError("-o needs the name of a file, such as sure.skops.")
     check_output(args.output, args.file, args.costs)
     if (args.costs is None) != (args.max_cost is None):
-        raise CommandError("--costs and --max-cost belong together. Give both, or --max-error.")
+        raise CommandError(
+            "--costs and --max-cost must be used together. Use both, or --max-error."
+        )
     if args.costs is not None and (args.max_error is not None or args.branch_level is not None):
-        raise CommandError("--max-error and --branch-level are about errors, --costs is not.")
+        raise CommandError(
+            "--max-error and --branch-level cannot be combined with --costs. Leave --costs out, "
+            "or use --max-cost instead."
+        )
     model = load_model(args.model_file)
     levels = [level_number(name, model.levels) for name in args.level or []] or None
     branch_level = (
@@ -53,13 +58,13 @@ def guarantee(args: argparse.Namespace) -> None:
 
 
 def level_number(name: str, levels: list[str]) -> int:
-    """The number of a level, given as such or by its name."""
+    """The number of a level, given by number or name."""
     if name in levels:
         return levels.index(name) + 1
     if name.isdecimal() and 1 <= int(name) <= len(levels):
         return int(name)
     raise CommandError(
-        f"{name!r} is not a level of this model. Give one of {', '.join(levels)}, or a number from "
+        f"{name!r} is not a level of this model. Use one of {', '.join(levels)}, or a number from "
         f"1 to {len(levels)}."
     )
 
@@ -68,12 +73,14 @@ def read_costs(args: argparse.Namespace, levels: list[str]) -> dict[tuple[Any, .
     """The cost of a wrong label per class, from a file with columns of levels and ``cost``."""
     table = read_table(args.costs, format=None, encoding=args.encoding, separator=args.separator)
     if "cost" not in table.frame.columns:
-        raise CommandError(f"{table.name} has no column 'cost'. Name the column of the costs so.")
+        raise CommandError(
+            f"{table.name} has no column 'cost'. Give this name to the column with the costs."
+        )
     columns = [name for name in levels if name in table.frame.columns]
     if columns != levels[: len(columns)] or not columns:
         raise CommandError(
-            f"{table.name} has no column {levels[0]!r}. It needs the columns of the classes, from "
-            f"the first level on, and 'cost'."
+            f"{table.name} has no column {levels[0]!r}. It needs the columns of the levels, "
+            "starting with the first level, and 'cost'."
         )
     cells, values = [table.column(name) for name in columns], table.column("cost")
     costs: dict[tuple[Any, ...], float] = {}
@@ -83,6 +90,6 @@ def read_costs(args: argparse.Namespace, levels: list[str]) -> dict[tuple[Any, .
             costs[tuple(label for label in path if label not in (None, ""))] = float(value)
         except (TypeError, ValueError) as error:
             raise CommandError(
-                f"{table.place(row)}: the cost {value!r} is not a number. Give one."
+                f"{table.place(row)}: the cost {value!r} is not a number. Correct it."
             ) from error
     return costs

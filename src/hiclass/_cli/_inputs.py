@@ -1,4 +1,4 @@
-"""Files as commands read them: rows, labels and features, with a line about each."""
+"""Input files of commands: rows, labels and features, with a message about each file."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ def read_rows(args: argparse.Namespace, path: str | None = None) -> Table:
 
 
 def read_unprotected(args: argparse.Namespace, path: str | None = None) -> Table:
-    """Read a file that hiclass wrote, its cells as they were before spreadsheets were kept out."""
+    """Read a file that hiclass wrote, and remove the protection against spreadsheet formulas."""
     table = read_rows(args, path)
     if format_of(args.file if path is None else path, args.format) not in ("csv", "tsv"):
         return table
     import pandas as pd
 
     cells = {name: [original_cell(c) for c in table.column(name)] for name in table.frame.columns}
-    # Of objects: pandas would turn None into NaN otherwise.
+    # As objects: otherwise, pandas would convert None to NaN.
     return Table(pd.DataFrame(cells, dtype=object), table.name, table.lines)
 
 
 def refuse_threshold(args: argparse.Namespace) -> None:
-    """Refuse ``--threshold`` where a row has one path."""
+    """Reject ``--threshold`` if a row has one path."""
     if args.threshold is not None:
         raise CommandError(
-            "--threshold selects classes where rows have several labels, but a row has one path "
-            "here. Use --min-confidence, which ends paths."
+            "--threshold is for several labels per row, but here a row has one path. Use "
+            "--min-confidence instead."
         )
 
 
@@ -68,14 +68,14 @@ def labelled_rows(
 
 
 def name_levels(args: argparse.Namespace, table: Table, y: Any) -> list[str]:
-    """Name the levels of labels; a separator that seems to be missing, or wrong, is reported."""
+    """Name the levels of labels; report a separator that seems to be missing or wrong."""
     if args.path_separator is not None:
         column = args.target[0]
         if y.shape[1] == 1:
             raise CommandError(
                 f"{table.name}: no cell of {column!r} contains {args.path_separator!r}; the first "
-                f"one is {str(y[0, 0])!r:.80}. Give the separator that the paths have, or leave "
-                f"--path-separator out."
+                f"one is {str(y[0, 0])!r:.80}. Use the separator of the paths, or leave "
+                "--path-separator out."
             )
         return level_names(column, y.shape[1])
     found = find_separator(y[:, 0]) if len(args.target) == 1 else None
@@ -90,7 +90,7 @@ def name_levels(args: argparse.Namespace, table: Table, y: Any) -> list[str]:
 
 
 def features_of(model: Model, table: Table) -> Any:
-    """The rows of a file as the classifier of a model sees them."""
+    """The rows of a file as features for the classifier of a model."""
     X = prepare(table, model.features.columns_)
     with placed(table):
         return model.opened.transform(X)
@@ -99,10 +99,10 @@ def features_of(model: Model, table: Table) -> Any:
 def labelled_for(
     args: argparse.Namespace, model: Model, path: str | None = None
 ) -> tuple[Table, Any, list[str]]:
-    """Labelled rows for a model: the rows, their labels as it writes them, names of the levels."""
+    """Labelled rows for a model: the rows, their labels in the form of the model, level names."""
     table, y = labelled_rows(args, read_rows(args, path), model.target, model.separator)
     y = like(y, model.opened.model.hierarchy_, model.levels, table)
-    # Paths in one column may be deeper than those that the model knows.
+    # Paths in one column may be deeper than those of the model.
     deeper = model.separator is not None and y.shape[1] > len(model.levels)
     levels = level_names(model.target[0], y.shape[1]) if deeper else model.levels
     return table, y, levels

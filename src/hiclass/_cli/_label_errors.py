@@ -17,7 +17,7 @@ from hiclass._inspect.label_errors import LabelErrors, find_label_errors
 
 
 def find(args: argparse.Namespace) -> None:
-    """Rank the rows of a file by how probably their label is wrong."""
+    """Rank the rows of a file by the probability that their label is wrong."""
     import pandas as pd
 
     check_output(args.output, args.model_file, args.file)
@@ -33,7 +33,7 @@ def find(args: argparse.Namespace) -> None:
     rows = found.rows[:n_shown]
     columns = {name: table.column(name)[rows] for name in table.frame.columns}
     added = {
-        # The number in the file, also where rows without labels are left out.
+        # The row number in the file, even if rows without labels are ignored.
         "row": table.frame.index.to_numpy()[rows] + 1,
         "label_error_probability": found.probability[:n_shown].round(6),
         "label_error_level": found.level[:n_shown],
@@ -47,11 +47,11 @@ def find(args: argparse.Namespace) -> None:
     frame = pd.DataFrame({name: pd.Series(cells) for name, cells in (columns | added).items()})
     write_table(frame, args.output, format=format, as_they_are=False)
     shares = ", ".join(f"{share:.1%} at level {i}" for i, share in enumerate(found.shares, start=1))
-    _screen.note(f"Labels that are wrong, as estimated: {shares}", args.quiet)
+    _screen.note(f"Estimated share of wrong labels: {shares}", args.quiet)
 
 
 def errors_in(table: Table, classifier: Any, X: Any, y: Any, *, cv: int = 5) -> LabelErrors:
-    """The labels of a table that are probably wrong; copies of the model are fitted on folds."""
+    """The probably wrong labels of a table; copies of the model are fitted on folds."""
     try:
         return find_label_errors(classifier, X, y, cv=cv)
     except (ValueError, TypeError) as error:

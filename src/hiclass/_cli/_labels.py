@@ -1,4 +1,4 @@
-"""The columns of labels of a file: checked, with the place of what is wrong."""
+"""The label columns of a file: they are checked, and errors name the place."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def read_labels(
     else:
         y = split_paths(table, target[0], separator)
     for (row, level), label in np.ndenumerate(y):
-        # A model file holds no labels of other types; a bool is an int for Python only.
+        # A model file cannot hold other types of labels; for Python, a bool is an int.
         if label is not None and type(label) not in (str, int):
             raise CommandError(
                 f"{table.place(row)}: {shown(label)} in {target[level]!r} cannot be a label: "
-                f"labels are texts or whole numbers, and this is of the type "
-                f"{type(label).__name__}. Write the column as texts, or name another --target."
+                "labels must be texts or whole numbers, but this is of the type "
+                f"{type(label).__name__}. Convert the column to texts, or name another --target."
             )
     missing = np.frompyfunc(lambda label: label is None, 1, 1)(y).astype(bool)
     gap = missing[:, :-1] & ~missing[:, 1:]
@@ -83,7 +83,10 @@ def read_labels(
             f"to leave such rows out."
         )
     if empty.all():
-        raise CommandError(f"{table.name}: no row has a label in {target[0]!r}.")
+        raise CommandError(
+            f"{table.name}: no row has a label in {target[0]!r}. Fill in labels, or name another "
+            "--target."
+        )
     has_texts_only = all(isinstance(label, str) for label in y[~missing])
     y[missing] = "" if has_texts_only else None
     rows = np.flatnonzero(~empty)
@@ -91,7 +94,7 @@ def read_labels(
 
 
 def check_types(table: Table, target: list[str], y: Any) -> None:
-    """Refuse labels of different types in one column, of which no hierarchy can be made."""
+    """Reject labels of different types in one column, which cannot form a hierarchy."""
     for level, name in enumerate(target):
         first: dict[type, int] = {}
         for row, label in enumerate(y[:, level]):
@@ -103,18 +106,19 @@ def check_types(table: Table, target: list[str], y: Any) -> None:
             raise CommandError(
                 f"{table.place(place)}: {shown(labels[place])} in {name!r} is of the type "
                 f"{other.__name__}, but {shown(labels[row])} above it is of the type "
-                f"{one.__name__}. Write all labels of a column as texts, or all as whole numbers."
+                f"{one.__name__}. Convert all labels of a column to texts, or all to whole "
+                "numbers."
             )
 
 
 def shown(value: Any) -> str:
-    """A value as a message shows it: the beginning of a long one."""
+    """A value for a message, shortened if it is long."""
     text = repr(value)
     return text if len(text) <= 50 else f"{text[:47]}..."
 
 
 def whole(label: Any) -> Any:
-    """A label as it is, but 3.0 as 3: pandas turns integers beside empty cells into floats."""
+    """The label, with 3.0 as 3: pandas converts integers next to empty cells to floats."""
     if isinstance(label, float | Decimal) and math.isfinite(label):
         numerator, denominator = label.as_integer_ratio()
         return numerator if denominator == 1 else label
@@ -122,7 +126,7 @@ def whole(label: Any) -> Any:
 
 
 def like(y: Any, hierarchy: Any, levels: list[str], table: Table) -> Any:
-    """Write labels in the types that a model knows: a CSV file holds integers as text.
+    """Convert labels to the types of the model: a CSV file holds integers as text.
 
     Parameters
     ----------

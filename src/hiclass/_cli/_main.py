@@ -1,7 +1,7 @@
-"""The command line from the outside, and the one place that turns errors into exit codes.
+"""The entry point of the command line, and the only place that converts errors to exit codes.
 
-0: it worked. 2: the command, a file or its content is wrong; one line on standard error says what,
-where, and what to do. 1: something else failed.
+0: success. 2: the command, a file or its content is invalid; one line on standard error names the
+problem, the place and the remedy. 1: another failure.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status: 0, 2 if the command or its input is wrong, 1 if something else failed.
     """
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that lacks a letter shows its number instead of failing.
+        # A terminal without a character shows its code instead of failing.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CommandError as error:
         return _fail(str(error), status=2)
     except BrokenPipeError:
-        # The reader of our output has seen enough: `hiclass tree ... | head`.
+        # The reader of the output has stopped: `hiclass tree ... | head`.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -68,13 +68,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _clean_up_when_terminated() -> Iterator[None]:
-    """Let SIGTERM end the program as Ctrl+C does: what was begun is removed."""
+    """Let SIGTERM end the program like Ctrl+C: unfinished files are removed."""
 
     def stop(number: int, frame: Any) -> None:
         raise SystemExit(128 + number)
 
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may handle signals
+        yield  # only the main thread can handle signals
         return
     before = signal.signal(signal.SIGTERM, stop)
     try:
@@ -85,7 +85,7 @@ def _clean_up_when_terminated() -> Iterator[None]:
 
 def _run(args: argparse.Namespace) -> None:
     require(_NEEDED, "The command line")
-    # A command imports what it needs, and no more.
+    # A command imports only what it needs.
     if args.command == "demo":
         from hiclass._cli._demo import demo
 
@@ -143,7 +143,7 @@ def _fail(message: str, status: int = 1) -> int:
 
 
 def _show_warnings_in_one_line() -> None:
-    """Write every warning once, as a line."""
+    """Write every warning once, in one line."""
     seen: set[str] = set()
 
     def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
@@ -153,6 +153,6 @@ def _show_warnings_in_one_line() -> None:
             _screen.warning(line)
 
     warnings.simplefilter("default", UserWarning)
-    # Of scikit-learn, about labels with few rows each: usual in a hierarchy.
+    # A warning of scikit-learn about labels with few rows each, which is usual in a hierarchy.
     warnings.filterwarnings("ignore", message="The number of unique classes is greater than 50%")
     warnings.showwarning = show

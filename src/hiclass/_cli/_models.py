@@ -1,4 +1,4 @@
-"""Model files: written by ``fit``, read without running code."""
+"""Model files: written by ``fit``, and loaded without running code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from hiclass._version import __version__
 from hiclass._wrapping import Unwrapped, is_fitted_classifier, unwrap
 from hiclass.hierarchy import Hierarchy
 
-#: The part of a model file that has no classifiers in it.
+#: The part of a model file that contains no classifiers.
 _SUMMARY = "hiclass_summary.json"
 
 
@@ -40,11 +40,11 @@ class Model:
     pipeline : Pipeline
         Features, and a hierarchical classifier at the end.
     target : list of str
-        The columns of the labels, from the first level to the last.
+        The label columns, from the first level to the last.
     separator : str or None
-        What separates the levels if a single column holds whole paths.
+        The separator of levels if a single column holds whole paths.
     several : Several or None
-        How several labels per row are written; None if a row has one path.
+        The form of several labels per row; None if a row has one path.
     """
 
     pipeline: Pipeline
@@ -54,26 +54,26 @@ class Model:
 
     @property
     def levels(self) -> list[str]:
-        """What the levels are called."""
+        """The names of the levels."""
         if self.separator is None:
             return self.target
         return level_names(self.target[0], self.opened.model.hierarchy_.depth)
 
     @property
     def opened(self) -> Unwrapped:
-        """The hierarchical classifier at the end of the pipeline, and what is before it."""
+        """The hierarchical classifier at the end of the pipeline, and the steps before it."""
         return unwrap(self.pipeline, through_choices=False)
 
     @property
     def features(self) -> TableFeatures | JoinedTexts:
-        """What makes features of the columns of a file."""
+        """The transformer that computes features from the columns of a file."""
         features = self.opened.before[0]
-        assert isinstance(features, TableFeatures | JoinedTexts)  # as load_model has found
+        assert isinstance(features, TableFeatures | JoinedTexts)  # checked by load_model
         return features
 
 
 def save_model(model: Model, path: str) -> None:
-    """Write a model to a file, with skops."""
+    """Write a model to a file with skops."""
     import skops.io
 
     content = {
@@ -88,7 +88,7 @@ def save_model(model: Model, path: str) -> None:
         content["several"] = model.several.to_dict()
     with open_output(path) as file:
         skops.io.dump(content, file, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
-        # The summary is for people who choose one path per row.
+        # The summary is only used by commands about one path per row.
         if path != "-" and file.readable() and model.several is None:
             with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:
                 archive.writestr(_SUMMARY, _summary_text(summary_of(model)))
@@ -96,20 +96,20 @@ def save_model(model: Model, path: str) -> None:
 
 @dataclass(frozen=True)
 class Summary:
-    """What there is to know about a model without its classifiers.
+    """The facts about a model that do not need its classifiers.
 
     Attributes
     ----------
     hierarchy : Hierarchy
-        Its classes.
+        The classes.
     target : list of str
-        The columns of the labels.
+        The label columns.
     separator : str or None
-        What separates the levels if a single column holds whole paths.
+        The separator of levels if a single column holds whole paths.
     levels : list of str
-        What the levels are called.
+        The names of the levels.
     features : list of str
-        The columns that it reads.
+        The columns that the model uses.
     """
 
     hierarchy: Hierarchy
@@ -136,7 +136,7 @@ def _summary_text(summary: Summary) -> str:
 
 
 def load_summary(path: str) -> Summary:
-    """Read the classes and columns of a model from its file, and nothing else if possible.
+    """Read the classes and columns of a model from its file, if possible without the classifiers.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def load_summary(path: str) -> Summary:
     Returns
     -------
     Summary
-        A model file has it as a part of its own. Of one that has not, all is read.
+        The summary, which is a separate part of newer model files. Older files are read completely.
 
     Raises
     ------
@@ -163,14 +163,14 @@ def load_summary(path: str) -> Summary:
 
 
 def load_model(path: str, *, of_sets: bool = False) -> Model:
-    """Read a model from a file; nothing in it is run.
+    """Load a model from a file without running code from the file.
 
     Parameters
     ----------
     path : str
         The file.
     of_sets : bool, default=False
-        Whether a model of several labels per row will do.
+        Whether models with several labels per row are accepted.
 
     Returns
     -------
@@ -179,7 +179,8 @@ def load_model(path: str, *, of_sets: bool = False) -> Model:
     Raises
     ------
     CommandError
-        If the file is not a model, or holds something else than scikit-learn and this library make.
+        If the file is not a model, or holds types other than those of scikit-learn and this
+        library.
     """
     try:
         content = read_model_file(path)
@@ -192,15 +193,15 @@ def load_model(path: str, *, of_sets: bool = False) -> Model:
             if read and isinstance(pipeline, Pipeline) and _is_fitted(pipeline):
                 if several is not None and not of_sets:
                     raise CommandError(
-                        f"{path} predicts several labels per row, and this command is about one "
-                        f"path per row. With such a model, use: predict, evaluate, report, explain."
+                        f"{path} predicts several labels per row, but this command is for one path "
+                        "per row. Such a model supports predict, evaluate, report and explain."
                     )
                 return Model(pipeline, target, separator, several)
     except FileNotFoundError as error:
-        raise CommandError(f"{error} Make a model with: hiclass fit.") from error
+        raise CommandError(f"{error} Create a model with hiclass fit.") from error
     except ModelFileError as error:
-        raise CommandError(f"{error.problem} Make a model with: hiclass fit.") from error
-    raise CommandError(f"{path} is not a model of hiclass fit. Make one with: hiclass fit.")
+        raise CommandError(f"{error.problem} Create a model with hiclass fit.") from error
+    raise CommandError(f"{path} is not a model of hiclass fit. Create one with hiclass fit.")
 
 
 def _are_names(names: Any) -> bool:
@@ -218,7 +219,7 @@ def _can_separate(separator: Any, target: list[str]) -> bool:
 
 
 def _is_fitted(pipeline: Pipeline) -> bool:
-    """Whether features of columns are at the beginning, and a fitted classifier at the end."""
+    """Whether the pipeline starts with table features and ends with a fitted classifier."""
     opened = unwrap(pipeline, through_choices=False)
     features = opened.before[0] if opened.before else None
     reads = isinstance(features, TableFeatures | JoinedTexts) and hasattr(features, "columns_")

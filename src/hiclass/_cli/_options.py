@@ -18,7 +18,7 @@ def add_command(
     command: argparse.ArgumentParser = commands.add_parser(
         name,
         help=text,
-        # By default the file comes last, where an option with several values would take it.
+        # By default, the file comes last, where an option with several values would take it.
         usage=f"%(prog)s {usage}",
         description=f"{text[0].upper()}{text[1:]}.",
         epilog=examples,
@@ -29,7 +29,7 @@ def add_command(
 
 
 def listed(choices: dict[str, str]) -> str:
-    """Names and what they mean, for the help of an option."""
+    """Names with their descriptions, for the help of an option."""
     return "; ".join(f"{name}: {text}" for name, text in choices.items())
 
 
@@ -61,7 +61,7 @@ def add_input(
     *,
     required: bool = True,
 ) -> None:
-    """Add the argument FILE, and how it is read."""
+    """Add the argument FILE, and the options for its format."""
     command.add_argument("file", metavar=metavar, help=text, nargs=None if required else "?")
     group = command.add_argument_group("input")
     group.add_argument(
@@ -105,7 +105,7 @@ def add_target(command: argparse.ArgumentParser) -> None:
 
 
 def add_label_options(command: argparse.ArgumentParser) -> Any:
-    """Add what to do with labels that are incomplete; returns the group."""
+    """Add options for incomplete labels; returns the group."""
     group = command.add_argument_group("labels")
     group.add_argument(
         "--truncate-gaps",
@@ -127,7 +127,7 @@ def add_path_separator(group: Any) -> None:
 
 
 def add_label_forms(group: Any) -> None:
-    """Add ``--path-separator``, and how several labels per row are written."""
+    """Add ``--path-separator``, and options for several labels per row."""
     add_path_separator(group)
     group.add_argument(
         "--label-separator",
@@ -158,7 +158,7 @@ def add_threshold(command: Any) -> None:
         metavar="P",
         help="if rows have several labels, predict the classes with at least this probability; by "
         "default, one tuned threshold per class; also micro_f1, precision:0.9, cost:1:5 (of a "
-        "wrong and of a missed class) and top:3 (so many classes)",
+        "wrong and of a missed class) and top:3 (the number of classes)",
     )
 
 
@@ -213,7 +213,7 @@ def add_min_confidence(command: Any) -> None:
 
 
 def number(convert: Callable[[str], Any], fits: Callable[[Any], bool], needed: str) -> Any:
-    """Make the type of an argument that is a number within limits."""
+    """Create the type of an argument that is a number within limits."""
 
     def read(text: str) -> Any:
         try:
@@ -228,7 +228,7 @@ def number(convert: Callable[[str], Any], fits: Callable[[Any], bool], needed: s
 
 
 def at_least(least: int) -> Any:
-    """Make the type of an argument that is an integer of a least size."""
+    """Create the type of an argument that is an integer with a minimum."""
     return number(int, lambda value: value >= least, f"an integer of at least {least} is needed")
 
 

@@ -1,4 +1,4 @@
-"""The parser of the command line: which commands there are, and what they take."""
+"""The parser of the command line: the commands and their arguments."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from hiclass._version import __version__
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that explains where the file goes: an option with several values takes it as one."""
+    """A parser that explains the place of FILE: an option with several values would take it."""
 
     def error(self, message: str) -> NoReturn:
         greedy = [a.option_strings[-1] for a in self._actions if a.nargs in ("+", "*")]
@@ -50,7 +50,7 @@ class _Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         found = super().parse_known_args(args, namespace)
-        # Texts of classes alone are enough to fit on.
+        # Class texts alone are sufficient to fit a model.
         if getattr(found[0], "file", "") is None and found[0].class_texts is None:
             self.error("the following arguments are required: FILE")
         return found
@@ -208,8 +208,8 @@ def _add_evaluate(commands: Any) -> None:
     command.add_argument(
         "--baseline",
         metavar="FILE",
-        help="also score a flat model with the same features, fitted on this file; give the file "
-        "that the model was fitted on",
+        help="also score a flat model with the same features, fitted on this file, which should be "
+        "the one that the model was fitted on",
     )
     report = command.add_argument_group("report")
     report.add_argument(

@@ -1,4 +1,4 @@
-"""The parsers of the commands that check what a model promises, its labels and its use."""
+"""The parsers of the commands that check a model: its guarantee, its labels and its use."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def add_compare_flat(commands: Any) -> None:
 
 
 def add_checks(command: Any) -> None:
-    """Add what a report can show of the labels and of the use of a model."""
+    """Add the options of a report about label errors and changes."""
     command.add_argument(
         "--label-errors",
         action="store_true",

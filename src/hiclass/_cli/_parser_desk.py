@@ -1,4 +1,4 @@
-"""The parsers of the commands with which people code what a model is not sure of."""
+"""The parsers of the commands for human review."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def add_review(commands: Any) -> None:
         "--model",
         required=True,
         metavar="MODEL",
-        help="the model file that the queue was made with",
+        help="the model file that created the queue",
     )
     command.add_argument(
         "-o",

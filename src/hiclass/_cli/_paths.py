@@ -12,13 +12,11 @@ from hiclass._cli._tables import Table
 
 
 def check_separator(separator: str | None, target: Sequence[str]) -> None:
-    """Refuse a separator that cannot separate, or more than one column of paths."""
+    """Reject an empty separator, or more than one column of paths."""
     if separator is None:
         return
     if not separator:
-        raise CommandError(
-            '--path-separator is empty. Give the text between levels, such as " > ".'
-        )
+        raise CommandError('--path-separator is empty. Use the text between levels, such as " > ".')
     if len(target) > 1:
         raise CommandError(
             f"--path-separator is for one column that holds whole paths, but --target names "
@@ -64,10 +62,10 @@ def split_cell(cell: Any, separator: str, table: Table, column: str, row: int) -
         return []
     if not isinstance(cell, str):
         raise CommandError(
-            f"{table.place(row)}: {cell!r:.50} in {column!r} is of the type "
-            f"{type(cell).__name__}, but --path-separator splits texts. Write the column as texts."
+            f"{table.place(row)}: {cell!r:.50} in {column!r} is of the type {type(cell).__name__}, "
+            "but --path-separator splits texts. Convert the column to texts."
         )
-    # With spaces around it, "Loans >" has an empty second level where " > " separates.
+    # With spaces added, \"Loans >\" has an empty second level if \" > \" is the separator.
     padded = f" {cell.strip()} " if separator.strip() else cell.strip()
     parts = [part.strip() for part in padded.split(separator)]
     if parts == [""]:
@@ -75,13 +73,13 @@ def split_cell(cell: Any, separator: str, table: Table, column: str, row: int) -
     if "" in parts:
         raise CommandError(
             f"{table.place(row)}: level {parts.index('') + 1} of {cell!r:.80} in {column!r} is "
-            f"empty. Fill it in, or end the path before it: nothing may follow the last label."
+            "empty. Fill it in, or end the path before it, without a separator at the end."
         )
     return parts
 
 
 def join_paths(labels: Any, separator: str) -> Any:
-    """Join the labels of every row; ``None`` where there is none."""
+    """Join the labels of every row; ``None`` for an empty path."""
     joined = np.full(len(labels), None, dtype=object)
     for row, path in enumerate(labels.tolist()):
         text = separator.join(label for label in path if label not in (None, ""))
@@ -90,5 +88,5 @@ def join_paths(labels: Any, separator: str) -> Any:
 
 
 def level_names(column: str, n_levels: int) -> list[str]:
-    """What the levels of a column of paths are called: ``category_1``, ``category_2``."""
+    """The names of the levels of a column of paths: ``category_1``, ``category_2``."""
     return [f"{column}_{level}" for level in range(1, n_levels + 1)]

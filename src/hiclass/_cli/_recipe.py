@@ -52,7 +52,7 @@ def make_model(
     random_state: int = 0,
     verbose: int = 0,
 ) -> Any:
-    """Make one of the models that ``--model`` offers.
+    """Create a model for ``--model``.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def make_set_model(
     random_state: int = 0,
     verbose: int = 0,
 ) -> Any:
-    """Make one of the models that ``--model`` offers, for several labels per row.
+    """Create a model for ``--model``, for several labels per row.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def make_set_model(
     if name == "auto":
         if optimize == "path":
             raise CommandError(
-                "--optimize path needs one path per row, but a row has several labels here. Use "
+                "--optimize path needs one path per row, but here a row has several labels. Use "
                 "--optimize f1, or leave it out."
             )
         return HierarchicalClassifier(
@@ -137,7 +137,7 @@ def make_set_model(
     _refuse_choices(name, optimize, effort)
     if name == "batches":
         raise CommandError(
-            "--model batches needs one path per row, but a row has several labels here. Use auto, "
+            "--model batches needs one path per row, but here a row has several labels. Use auto, "
             "parent, node, level or flat."
         )
     local = LogisticRegression(max_iter=1000)
@@ -145,7 +145,7 @@ def make_set_model(
 
 
 def _refuse_choices(name: str, optimize: str | None, effort: str | None) -> None:
-    """Refuse what only ``"auto"`` takes."""
+    """Reject options that only ``"auto"`` supports."""
     for option, value in (("--optimize", optimize), ("--effort", effort)):
         if value is not None:
             raise CommandError(
@@ -155,17 +155,17 @@ def _refuse_choices(name: str, optimize: str | None, effort: str | None) -> None
 
 
 def make_baseline(*, n_jobs: int | None = None) -> FlatClassifier:
-    """Make the model to compare with: the same classifier over all leaves, without calibration."""
+    """Create the baseline: the same classifier over all leaves, without calibration."""
     return FlatClassifier(_linear_svc(), n_jobs=n_jobs, random_state=0)
 
 
 def _linear_svc() -> LinearSVC:
-    # A looser tolerance changes no figure of the comparison and takes half the time.
+    # A looser tolerance does not change the scores and takes half the time.
     return LinearSVC(tol=0.01, max_iter=5000)
 
 
 def set_jobs(model: Any, n_jobs: int | None, verbose: int = 0) -> None:
-    """Set the number of jobs, and whether progress is shown, on a model and its parts."""
+    """Set the number of jobs, and whether progress is shown, for a model and its parts."""
     names = model.get_params()
     values = {"n_jobs": n_jobs, "verbose": verbose}
     model.set_params(
@@ -176,7 +176,7 @@ def set_jobs(model: Any, n_jobs: int | None, verbose: int = 0) -> None:
             if name.rpartition("__")[2] in values and "local_classifier" not in name
         }
     )
-    # What was fitted are clones: parameters do not reach them.
+    # The fitted models are clones, which parameters do not reach.
     for member in (
         *getattr(model, "named_models_", {}).values(),
         *([model.model_] if hasattr(model, "model_") else []),

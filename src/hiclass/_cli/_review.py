@@ -1,7 +1,7 @@
-"""What ``hiclass review`` does: the rows of a queue on a page of this machine, for people to code.
+"""The command ``review``: people code the rows of a queue on a local web page.
 
-Decisions go to a journal beside the output, one by one. The output is made of the journal when the
-desk is stopped, and when it starts.
+Decisions are written one by one to a journal next to the output. The output is created from the
+journal when the desk starts and when it stops.
 """
 
 from __future__ import annotations
@@ -27,24 +27,26 @@ from hiclass._serving.desk.journal import Journal, JournalError
 from hiclass._serving.desk.queue import QueueError, read_queue
 from hiclass._serving.server import address_of, run
 
-#: The columns that a reviewed file has beside those of the labels.
+#: The columns of a reviewed file besides those of the labels.
 REVIEW, SUGGESTION = "review", "review_suggestion"
 COMMENT, BY, AT = "review_comment", "review_by", "review_at"
-#: What the first of them says.
+#: The values of the first of them.
 ACCEPTED, CORRECTED, SKIP = "accepted", "corrected", "skipped"
 
 
 def review(args: argparse.Namespace) -> None:
-    """Let people code a queue until Ctrl+C or SIGTERM, then write what they have decided."""
+    """Let people code a queue until Ctrl+C or SIGTERM, then write their decisions."""
     require(NEEDED, "hiclass review")
     if args.output == "-":
-        raise CommandError("-o needs the name of a file: the journal is written beside it.")
+        raise CommandError(
+            "-o needs the name of a file, because the journal is written next to it."
+        )
     for path in (args.output, f"{args.output}.journal"):
         check_output(path, args.file, args.model)
     if Path(args.output).exists() and not Path(args.output).is_file():
         raise CommandError(
-            f"{args.output} is not a plain file, so that no journal can stand beside it. Choose "
-            f"another place."
+            f"{args.output} is not a regular file, so the journal cannot be written next to it. "
+            "Choose another file."
         )
     format = format_of(args.output, None, output=True, option=False)
     desk, target, separator = open_desk(args)
@@ -107,8 +109,8 @@ def open_desk(args: argparse.Namespace) -> tuple[Desk, list[str], str | None]:
         raise cannot_write(path, error) from error
     if journal.torn:
         _screen.warning(
-            f"{path}: the last line was not finished when the desk was killed ({journal.torn} "
-            f"bytes). It was never confirmed, and was removed.",
+            f"{path}: the last line was unfinished when the desk was killed ({journal.torn} "
+            "bytes). It had not been confirmed and was removed.",
             args.quiet,
         )
     title = Path(table.name).name
@@ -117,13 +119,13 @@ def open_desk(args: argparse.Namespace) -> tuple[Desk, list[str], str | None]:
 
 
 def model_mark(path: str) -> str:
-    """A short text that is the same for equal model files only."""
+    """A short text that identifies a model file by its content."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
 def _mark_of(columns: dict[str, Any]) -> str:
-    """A short text that is the same for equal queues only."""
+    """A short text that identifies a queue by its content."""
     total = hashlib.sha256()
     for name, cells in columns.items():
         total.update(repr(name).encode())
@@ -144,14 +146,14 @@ def _describe(args: argparse.Namespace, desk: Desk) -> None:
 def _serve(args: argparse.Namespace, desk: Desk) -> None:
     opened = open_port("127.0.0.1", args.port)
     door = Door(opened.getsockname()[1])
-    # The address is what the command is for: also without other messages.
+    # Printed even with --quiet, because the address is the purpose of the command.
     _screen.note(f"Open {address_of(opened)}/?token={door.token}")
-    _screen.note("Ctrl+C ends it and writes the result.", args.quiet)
+    _screen.note("Press Ctrl+C to stop and write the result.", args.quiet)
     run(make_desk_app(desk, door), opened)
 
 
 def reviewed_frame(desk: Desk, target: list[str], separator: str | None) -> Any:
-    """The rows that people have decided about, as a labelled table.
+    """The rows with decisions, as a labelled table.
 
     Parameters
     ----------

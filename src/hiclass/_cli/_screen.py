@@ -1,4 +1,4 @@
-"""What a person sees: messages, colours, tables, trees, scores."""
+"""Output for people: messages, colours, tables, trees, scores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LABEL = 40
 
 
 def paint(text: str, colour: str, stream: TextIO) -> str:
-    """Colour a text if the stream is a terminal that wants colours (see no-color.org)."""
+    """Colour a text if the stream is a terminal with colours (see no-color.org)."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return text if plain or not stream.isatty() else f"\x1b[{_CODES[colour]}m{text}\x1b[0m"
 
@@ -29,32 +29,32 @@ def write(text: str = "") -> None:
 
 
 def note(text: str, quiet: bool = False) -> None:
-    """Write a line about what is going on."""
+    """Write a message about the progress."""
     if not quiet:
-        # Names of columns and files come from elsewhere.
+        # Names of columns and files are not trusted.
         sys.stderr.write(f"{paint(one_line(text), 'dim', sys.stderr)}\n")
         sys.stderr.flush()
 
 
 def warning(text: str, quiet: bool = False) -> None:
-    """Write a line about what may be wrong."""
+    """Write a warning."""
     if not quiet:
         sys.stderr.write(f"{paint('warning:', 'yellow', sys.stderr)} {one_line(text)}\n")
         sys.stderr.flush()
 
 
 def choice_lines(choices: dict[str, str]) -> list[str]:
-    """What a model has chosen and why; the features are said elsewhere, by their columns."""
+    """The choices of a model with their reasons; features are described elsewhere."""
     return [f"  {name}: {why}" for name, why in choices.items() if name != "features"]
 
 
 def heading(text: str) -> None:
-    """Write a line that stands out."""
+    """Write a heading."""
     write(paint(text, "bold", sys.stdout))
 
 
 def write_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> None:
-    """Write a table, its header dimmed; the first columns (``left`` of them) are left-aligned."""
+    """Write a table with a dimmed header; the first ``left`` columns are left-aligned."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     for row in [header, *rows]:
         cells = [
@@ -66,9 +66,9 @@ def write_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int 
 
 
 def tree_lines(hierarchy: Hierarchy, counts: Any, depth: int | None) -> list[str]:
-    """Draw a hierarchy with a count behind every class, down to a level.
+    """Draw a hierarchy with the count of every class, down to a level.
 
-    The classes below one with several parents are drawn once.
+    The descendants of a class with several parents are drawn once.
     """
     lines: list[str] = []
     forks, bars = ("└├", " │") if _can_draw() else ("`|", " |")
@@ -94,7 +94,7 @@ def tree_lines(hierarchy: Hierarchy, counts: Any, depth: int | None) -> list[str
 
 
 def one_line(label: Any) -> str:
-    """A label as it can be shown: line breaks and control characters do nothing here."""
+    """A label in one line, without line breaks and control characters."""
     return "".join(
         c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(label)
     )
@@ -106,12 +106,12 @@ def count(number: int, thing: str) -> str:
 
 
 def shape_text(hierarchy: Hierarchy) -> str:
-    """How many classes, levels and leaves a hierarchy has."""
+    """The numbers of classes, levels and leaves of a hierarchy."""
     return repr(hierarchy).partition(", ")[2].removesuffix(")")
 
 
 def size_text(n_bytes: int) -> str:
-    """The size of a file, in a unit that leaves no zeros: 38 kB, 1.2 MB."""
+    """The size of a file in a suitable unit: 38 kB, 1.2 MB."""
     return f"{n_bytes / 1e3:,.0f} kB" if n_bytes < 1e6 else f"{n_bytes / 1e6:,.1f} MB"
 
 

@@ -1,4 +1,4 @@
-"""What ``hiclass serve`` does: a model behind HTTP on this machine."""
+"""The command ``serve``: a model behind HTTP on this machine."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def serve(args: argparse.Namespace) -> None:
     is_local = args.host in ("127.0.0.1", "localhost", "::1")
     if not is_local:
         _screen.warning(
-            f"{args.host} may be reached from other machines, and the service has no encryption "
-            f"and no passwords. Put it behind a proxy that has.",
+            f"{args.host} may be reachable from other machines, and the service has no encryption "
+            "and no passwords. Put it behind a proxy that provides both.",
             args.quiet,
         )
     _screen.note(
         f"Serving {service.name} at {address_of(opened)}: POST /predict, GET /model, GET /health. "
-        f"Ctrl+C ends it.",
+        "Press Ctrl+C to stop.",
         args.quiet,
     )
     run(make_app(service, hosts=LOCAL_NAMES if is_local else None), opened)
@@ -40,13 +40,13 @@ def serve(args: argparse.Namespace) -> None:
 
 
 def open_port(host: str, port: int, other: str = "") -> Any:
-    """Open a port; ``other`` is what else may be changed if that fails."""
+    """Open a port; ``other`` is a further remedy for the error message."""
     try:
         return listen(host, port)
     except OSError as error:
         raise CommandError(
             f"{host}, port {port}, cannot be opened: {error.strerror or error}. Choose another "
-            f"--port (0 is any that is free){other}."
+            f"--port (0 for any free port){other}."
         ) from error
 
 
@@ -54,7 +54,7 @@ def make_service(args: argparse.Namespace) -> Service:
     """Load the model of a command as a service."""
     model = load_model(args.model_file)
     classifier = model.opened.model
-    # Requests run side by side already.
+    # Requests already run in parallel.
     set_jobs(classifier, None)
     if args.min_confidence is not None:
         classifier.set_params(min_confidence=args.min_confidence)

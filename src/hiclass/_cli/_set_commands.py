@@ -1,4 +1,4 @@
-"""What the commands do with a model of several labels per row: predict and evaluate."""
+"""The commands ``predict`` and ``evaluate`` for models with several labels per row."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from hiclass._estimators.sets import rule_of
 
 
 def set_up(args: argparse.Namespace, model: Model) -> Any:
-    """Set what the options of a command say about predictions; return the classifier."""
+    """Apply the options of a command to the predictions; return the classifier."""
     classifier = model.opened.model
     if args.min_confidence is not None:
         raise CommandError(
-            "--min-confidence ends paths, but this model predicts several labels per row. Use "
-            "--threshold: the probability from which on a class is predicted."
+            "--min-confidence is for one path per row, but this model predicts several labels per "
+            "row. Use --threshold, the smallest probability of a predicted class."
         )
     set_jobs(classifier, args.jobs)
     if args.threshold is not None:
@@ -33,17 +33,17 @@ def set_up(args: argparse.Namespace, model: Model) -> Any:
 
 
 def refuse_checks(args: argparse.Namespace) -> None:
-    """Refuse the parts of a report that are about one path per row."""
+    """Reject the parts of a report that are about one path per row."""
     for option, given in (("--label-errors", args.label_errors), ("--compare", args.compare)):
         if given:
             raise CommandError(
-                f"{option} is about one path per row, but this model predicts several labels per "
-                f"row. Leave it out."
+                f"{option} is for one path per row, but this model predicts several labels per "
+                "row. Leave it out."
             )
 
 
 def set_threshold(classifier: Any, threshold: Any) -> None:
-    """Set how classes are selected; refuse what the model has not learned."""
+    """Set the selection of classes; reject selections that the model has not learned."""
     if "threshold" not in classifier.get_params(deep=False):
         raise CommandError("--threshold cannot be set: this model has no threshold. Leave it out.")
     classifier.set_params(threshold=threshold)
@@ -56,7 +56,7 @@ def set_threshold(classifier: Any, threshold: Any) -> None:
 def labelled_sets_for(
     args: argparse.Namespace, model: Model, path: str | None = None
 ) -> tuple[Table, Any]:
-    """Labelled rows for a model: the rows, and their labels as it writes them."""
+    """Labelled rows for a model: the rows, and their labels in the form of the model."""
     assert model.several is not None
     refuse_gaps(args)
     table = read_rows(args, path)
@@ -90,7 +90,7 @@ def evaluate_sets(args: argparse.Namespace, model: Model) -> tuple[Table, Any, A
 
 
 def predicted_columns(args: argparse.Namespace, model: Model, features: Any) -> dict[str, Any]:
-    """The columns that predictions add, in the form in which the labels were learned."""
+    """The columns that predictions add, in the form of the labels that were learned."""
     assert model.several is not None
     classifier, several = set_up(args, model), model.several
     labels = classifier.predict(features)

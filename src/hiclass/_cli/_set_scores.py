@@ -1,4 +1,4 @@
-"""Scores of several labels per row, as commands write them."""
+"""Scores of several labels per row, as written by commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def write_set_scores(y: Any, predicted: Any, proba: Any, hierarchy: Hierarchy) -
         The classes of the model.
     """
     known, n_unknown = _known(y, hierarchy)
-    # Labels that the model does not know are classes of their own, which nobody predicts.
+    # Labels that the model does not have are separate classes, which are never predicted.
     graph = None if n_unknown else hierarchy
     options: dict[str, Any] = {"hierarchy": graph, "multi_label": True, "zero_division": 0.0}
     report: Any = metrics.classification_report(y, predicted, output_dict=True, **options)
@@ -57,8 +57,8 @@ def write_set_scores(y: Any, predicted: Any, proba: Any, hierarchy: Hierarchy) -
     if n_unknown:
         _screen.write(
             f"{_screen.count(n_unknown, 'label')} of these rows "
-            f"{'is' if n_unknown == 1 else 'are'} unknown to the model: missed in all scores but "
-            f"those of AU(PRC), coverage and ranking, which leave them out"
+            f"{'is' if n_unknown == 1 else 'are'} unknown to the model. They are ignored by "
+            "AU(PRC), coverage error and ranking loss, and count as missed in all other scores"
         )
 
 
@@ -73,7 +73,7 @@ def set_scores_text(report: Any, y: Any, predicted: Any, options: dict[str, Any]
 
 
 def _known(y: Any, hierarchy: Hierarchy) -> tuple[Any, int]:
-    """The labels that a hierarchy has, and how many others there are."""
+    """The labels that a hierarchy has, and the number of other labels."""
 
     def is_known(label: Any) -> bool:
         try:

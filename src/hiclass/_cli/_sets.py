@@ -16,16 +16,16 @@ from hiclass._cli._paths import split_cell
 from hiclass._cli._tables import Table
 from hiclass.hierarchy import Hierarchy
 
-#: How cells of an indicator are written; small letters.
+#: The values of cells of an indicator, in lower case.
 _YES, _NO = {"1", "1.0", "true", "yes", "y", "x"}, {"0", "0.0", "false", "no", "n"}
 
-#: What else may be between labels.
+#: Other possible separators of labels.
 _SEPARATORS = (";", ",", "|", "@", "\t", "/")
 
 
 @dataclass(frozen=True)
 class Several:
-    """How a file writes several labels per row.
+    """The form of several labels per row in a file.
 
     Attributes
     ----------
@@ -33,19 +33,19 @@ class Several:
         In one cell with a separator; a label, or a list of labels, in every column; or a column of
         zeros and ones per class.
     separator : str or None
-        What separates the labels of a cell.
+        The separator of the labels in a cell.
     """
 
     kind: Literal["separator", "columns", "indicator"]
     separator: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As a model file has it."""
+        """The form in a model file."""
         return asdict(self)
 
 
 def several_of(args: argparse.Namespace) -> Several | None:
-    """How the file of a command writes several labels per row; None if a row has one path.
+    """The form of several labels per row in the file of a command; None if a row has one path.
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ def several_of(args: argparse.Namespace) -> Several | None:
     if separator is None and kind is None:
         if args.hierarchy is not None:
             raise CommandError(
-                "--hierarchy is for several labels per row: add --label-separator, or "
-                "--multi-label columns, which also takes one column with one label. One path per "
-                "row brings its hierarchy in the columns of --target."
+                "--hierarchy is for several labels per row. Add --label-separator, or "
+                "--multi-label columns, which also accepts one column with one label per row. "
+                "With one path per row, the hierarchy is read from the columns of --target."
             )
         return None
     if separator is not None and kind is not None:
@@ -86,11 +86,11 @@ def several_of(args: argparse.Namespace) -> Several | None:
     if separator is None:
         return Several(kind)
     if not separator:
-        raise CommandError('--label-separator is empty. Give the text between labels, such as ";".')
+        raise CommandError('--label-separator is empty. Use the text between labels, such as ";".')
     if separator == args.path_separator:
         raise CommandError(
-            f"--label-separator and --path-separator are both {separator!r}, so that labels and "
-            f"levels cannot be told apart. Give different ones."
+            f"--label-separator and --path-separator are both {separator!r}, so labels and levels "
+            "cannot be distinguished. Use different separators."
         )
     if len(args.target) > 1:
         raise CommandError(
@@ -102,10 +102,10 @@ def several_of(args: argparse.Namespace) -> Several | None:
 
 
 def refuse_gaps(args: argparse.Namespace) -> None:
-    """Refuse ``--truncate-gaps`` where there are no levels in columns."""
+    """Reject ``--truncate-gaps`` if levels are not in columns."""
     if args.truncate_gaps:
         raise CommandError(
-            "--truncate-gaps is about levels in columns, but here a row has several labels. Leave "
+            "--truncate-gaps is for levels in columns, but here a row has several labels. Leave "
             "it out."
         )
 
@@ -175,7 +175,10 @@ def read_label_sets(
             f"such rows out."
         )
     if empty.all():
-        raise CommandError(f"{table.name}: no row has a label in {target[0]!r}.")
+        raise CommandError(
+            f"{table.name}: no row has a label in {target[0]!r}. Fill in labels, or name another "
+            "--target."
+        )
     rows = np.flatnonzero(~empty)
     labelled, kept = table.take(rows), [sets[row] for row in rows.tolist()]
     if hierarchy is not None:
@@ -190,7 +193,7 @@ def read_label_sets(
 def warn_of_separator(
     table: Table, name: str, several: Several, y: Any, path_separator: str | None, quiet: bool
 ) -> None:
-    """Say that no cell has several labels, and what else may be between labels."""
+    """Warn that no cell has several labels, and name a likely separator."""
     separator = several.separator
     if separator is None or any(len(labels) > 1 for labels in y):
         return
@@ -203,8 +206,8 @@ def warn_of_separator(
         rows = "row has" if n_found[likely] == 1 else "rows have"
         hint = f"{n_found[likely]:,} {rows} {likely!r}: did you mean --label-separator {likely!r}?"
     _screen.warning(
-        f"{table.name}: no cell of {name!r} has {separator!r} between labels, so that every row "
-        f"has one label. {hint}",
+        f"{table.name}: no cell of {name!r} contains {separator!r}, so every row has one label. "
+        f"{hint}",
         quiet,
     )
 
@@ -225,9 +228,10 @@ def _labels_of(
                 continue
             if type(label) not in (str, int):
                 raise CommandError(
-                    f"{table.place(row)}: {shown(label)} in {name!r} cannot be a label: labels are "
-                    f"texts or whole numbers, and this is of the type {type(label).__name__}. "
-                    f"Write the column as texts, or name another --target."
+                    f"{table.place(row)}: {shown(label)} in {name!r} cannot be a label: labels "
+                    "must be texts or whole numbers, but this is of the type "
+                    f"{type(label).__name__}. Convert the column to texts, or name another "
+                    "--target."
                 )
             labels.append(label)
             names.append(name)
@@ -235,7 +239,7 @@ def _labels_of(
 
 
 def _true_columns(cells: list[Any], target: list[str], table: Table, row: int) -> list[str]:
-    """The columns of an indicator that say yes."""
+    """The columns of an indicator that are true."""
     found = []
     for cell, name in zip(cells, target, strict=True):
         text = "" if cell is None else str(cell).strip().lower()
@@ -244,14 +248,14 @@ def _true_columns(cells: list[Any], target: list[str], table: Table, row: int) -
         elif text not in _NO:
             what = "an empty cell" if cell is None else shown(cell)
             raise CommandError(
-                f"{table.place(row)}: {what} in {name!r} is neither yes nor no. An indicator has 0 "
-                f"and 1, true and false, or yes and no in every column of --target."
+                f"{table.place(row)}: {what} in {name!r} is neither yes nor no. In an indicator, "
+                "every column of --target must hold 0 and 1, true and false, or yes and no."
             )
     return found
 
 
 def _check_one_type(sets: list[list[Any]], table: Table) -> None:
-    """Refuse texts beside whole numbers, of which no hierarchy can be made."""
+    """Reject a mix of texts and whole numbers, which cannot form a hierarchy."""
     first: dict[type, tuple[int, Any]] = {}
     for row, labels in enumerate(sets):
         for label in labels:
@@ -261,14 +265,14 @@ def _check_one_type(sets: list[list[Any]], table: Table) -> None:
         raise CommandError(
             f"{table.place(place)}: the label {shown(other)} is of the type "
             f"{type(other).__name__}, but {shown(one)} of {table.place(row)} is of the type "
-            f"{type(one).__name__}. Write all labels as texts, or all as whole numbers."
+            f"{type(one).__name__}. Convert all labels to texts, or all to whole numbers."
         )
 
 
 def _in_hierarchy(sets: list[list[Any]], hierarchy: Hierarchy, table: Table) -> list[list[Any]]:
-    """Labels in the types of a hierarchy; all of them must be in it."""
+    """Labels in the types of a hierarchy; all of them must exist in it."""
     if hierarchy.identity == "path" and hierarchy.depth > 1:
-        return sets  # paths may be new: they bring their own classes
+        return sets  # paths may be new, because they define their own classes
     known = hierarchy.labels.tolist()[1:]
     types = {type(label) for label in known}
     names = {str(label): label for label in known}
@@ -291,7 +295,7 @@ def _in_hierarchy(sets: list[list[Any]], hierarchy: Hierarchy, table: Table) -> 
 
 
 def join_labels(labels: list[Any], separator: str, path_separator: str | None) -> str:
-    """Labels in one text, paths in the form in which they were read."""
+    """Labels as one text, with paths in the form in which they were read."""
     texts = [
         (path_separator or " > ").join(map(str, label)) if isinstance(label, tuple) else str(label)
         for label in labels
@@ -300,12 +304,12 @@ def join_labels(labels: list[Any], separator: str, path_separator: str | None) -
 
 
 def check_separable(hierarchy: Hierarchy, several: Several, path: str) -> None:
-    """Refuse classes that contain what separates labels: predictions could not be read again."""
+    """Reject classes that contain the separator of labels: predictions could not be read again."""
     if several.separator is None:
         return
     for label in hierarchy.labels.tolist()[1:]:
         if several.separator.strip() and several.separator in str(label):
             raise CommandError(
-                f"{path}: the class {shown(label)} contains {several.separator!r}, which "
-                f"--label-separator says is between labels. Use another separator."
+                f"{path}: the class {shown(label)} contains {several.separator!r}, which is the "
+                "--label-separator. Use another separator."
             )

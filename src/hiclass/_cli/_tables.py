@@ -1,7 +1,8 @@
-"""Tables in and out: CSV, TSV, Parquet and JSON lines, also compressed with gzip.
+"""Read and write tables: CSV, TSV, Parquet and JSON lines, also compressed with gzip.
 
-Cells keep their text: in CSV nothing is guessed to be missing or a number, so that a label "NA"
-stays one. Every row knows its place in the file, for messages. Outputs appear whole or not at all.
+Cells keep their text: in CSV files, nothing is interpreted as missing or as a number, so that a
+label "NA" is not lost. Every row has its place in the file, for messages. Output files appear
+completely or not at all.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ FORMATS = {
     ".ndjson": "jsonl",
 }
 _GZIP = b"\x1f\x8b"
-# Deeper values exhaust the stack of the interpreter somewhere between reading and writing.
+# Deeper values exhaust the stack of the interpreter while reading or writing.
 _DEEPEST = 100
-# A cell that starts like this may be run as a formula by a spreadsheet.
+# A spreadsheet may run a cell that starts like this as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
@@ -50,9 +51,9 @@ class Table:
     Attributes
     ----------
     frame : DataFrame
-        The cells; in CSV all of them are texts. Its index numbers the rows of the file.
+        The cells; in CSV, all of them are texts. Its index numbers the rows of the file.
     name : str
-        What to call the file in messages.
+        The name of the file in messages.
     lines : list of int or None
         The line of every row of the file; None if it has no lines, so that rows are counted.
     """
@@ -62,14 +63,14 @@ class Table:
     lines: list[int] | None
 
     def place(self, row: int) -> str:
-        """Where a row is, for a message."""
+        """The place of a row, for a message."""
         number = int(self.frame.index[row])
         if self.lines is None:
             return f"{self.name}, row {number + 1}"
         return f"{self.name}, line {self.lines[number]}"
 
     def take(self, rows: Any) -> Table:
-        """Return some of the rows, which keep their places."""
+        """Return some of the rows, with their places."""
         return replace(self, frame=self.frame.iloc[rows])
 
     def column(self, name: str) -> Any:
@@ -80,10 +81,10 @@ class Table:
 
 
 def format_of(path: str, given: str | None, *, output: bool = False, option: bool = True) -> str:
-    """The format of a file: as given, or by its name (``.gz`` aside); CSV for a stream.
+    """The format of a file: as given, or from its name (ignoring ``.gz``); CSV for a stream.
 
-    For an output without an extension it is CSV, too. ``option=False``: the command has no option
-    that says it.
+    An output without an extension is CSV, too. ``option=False``: the command has no option for the
+    format.
     """
     if given is not None:
         return given
@@ -94,15 +95,15 @@ def format_of(path: str, given: str | None, *, output: bool = False, option: boo
         name = "--output-format" if output else "--format"
         remedy = f"Use {name} csv, tsv, parquet or jsonl."
         if not option:
-            remedy = "Let it end with .csv, .tsv, .parquet or .jsonl."
-        raise CommandError(f"{path}: the format cannot be told from the name. {remedy}")
+            remedy = "Use a name that ends with .csv, .tsv, .parquet or .jsonl."
+        raise CommandError(f"{path}: the name does not show the format. {remedy}")
     return FORMATS[suffix]
 
 
 def read_table(
     path: str, *, format: str | None = None, encoding: str = "utf-8", separator: str | None = None
 ) -> Table:
-    """Read a table; what is compressed with gzip is unpacked, whatever its name is.
+    """Read a table; files compressed with gzip are recognised by their content.
 
     Parameters
     ----------
@@ -125,7 +126,7 @@ def read_table(
         If the file cannot be read or holds no rows.
     """
     if path != "-" and Path(path).is_dir():
-        raise CommandError(f"{path} is a folder. Give the name of a file.")
+        raise CommandError(f"{path} is a folder. Use the name of a file.")
     kind = format_of(path, format)
     name = "standard input" if path == "-" else path
     raw = _unpack(_read_bytes(path, name), name)
@@ -140,7 +141,7 @@ def read_table(
         else:
             table = _parse_csv(text, name, separator or ("\t" if kind == "tsv" else ","))
     if not len(table.frame):
-        raise CommandError(f"{name} has a header but no rows.")
+        raise CommandError(f"{name} has a header but no rows. It needs at least one row.")
     return table
 
 
@@ -158,23 +159,23 @@ def _unpack(raw: bytes, name: str) -> bytes:
         return gzip.decompress(raw)
     except (OSError, EOFError, zlib.error) as error:
         raise CommandError(
-            f"{name} is compressed with gzip, and damaged or incomplete. Fetch or compress it "
-            f"again."
+            f"{name} is compressed with gzip, but damaged or incomplete. Download or compress it "
+            "again."
         ) from error
 
 
 def _decode(raw: bytes, encoding: str, name: str) -> str:
     try:
-        # A byte order mark does not belong to the name of the first column.
+        # A byte order mark is not part of the name of the first column.
         return raw.decode(encoding).removeprefix("\ufeff")
     except LookupError:
         raise CommandError(f"The encoding {encoding!r} is unknown. Try --encoding utf-8.") from None
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         remedy = (
-            "Give the encoding that it has, for example --encoding cp1252 (Windows) or utf-16."
+            "Use the encoding of the file, for example --encoding cp1252 (Windows) or utf-16."
             if encoding == "utf-8"
-            else "Give another --encoding."
+            else "Use another --encoding."
         )
         raise CommandError(
             f"{name}, line {line}: the byte 0x{raw[error.start]:02x} is not {encoding}. {remedy}"
@@ -186,7 +187,7 @@ def _parse_csv(text: str, name: str, separator: str) -> Table:
 
     if len(separator) != 1:
         raise CommandError(f"--separator must be one character; got {separator!r}.")
-    # A text may be longer than what the csv module takes for a mistake.
+    # A text may be longer than the default limit of the csv module.
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
     reader = csv.reader(_lines(text), delimiter=separator, strict=True)
     rows: list[list[str]] = []
@@ -208,7 +209,7 @@ def _parse_csv(text: str, name: str, separator: str) -> Table:
                 continue
             if len(row) != len(header):
                 remedy = other_separator(header) or (
-                    "Put quotes around cells that hold the separator or a line break."
+                    "Put quotes around cells that contain the separator or a line break."
                 )
                 raise CommandError(
                     f"{name}, line {start}: {count(len(row), 'cell')}, but the header has "
@@ -232,9 +233,9 @@ def _parse_csv(text: str, name: str, separator: str) -> Table:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """The lines of a text with their ends, as they are."""
+    """The lines of a text with their line ends, unchanged."""
     if text.count("\r") != text.count("\r\n"):
-        # Some lines end with a carriage return alone; this holds four bytes per character.
+        # Some lines end with a carriage return alone; this needs four bytes per character.
         yield from io.StringIO(text, newline="")
         return
     start = 0
@@ -261,8 +262,8 @@ def _parse_jsonl(text: str, name: str) -> Table:
 def _parse_record(line: str, place: str) -> dict[str, Any]:
     """One line of JSON, which must be an object."""
     too_deep = CommandError(
-        f"{place}: lists or objects are nested more than {_DEEPEST} deep. Leave this line out, or "
-        f"write its columns without nesting."
+        f"{place}: lists or objects are nested more than {_DEEPEST} levels deep. Remove this line, "
+        "or write its columns without nesting."
     )
     try:
         record = json.loads(line)
@@ -271,10 +272,10 @@ def _parse_record(line: str, place: str) -> dict[str, Any]:
     except RecursionError:
         raise too_deep from None
     except ValueError:
-        # The interpreter reads no integer with more digits.
+        # Python does not read integers with more digits.
         raise CommandError(
             f"{place}: a number has more than {sys.get_int_max_str_digits():,} digits. Write it as "
-            f"a text, in quotes."
+            "text, in quotes."
         ) from None
     if not isinstance(record, dict):
         raise CommandError(f'{place}: an object such as {{"column": "value"}} is needed.')
@@ -284,7 +285,7 @@ def _parse_record(line: str, place: str) -> dict[str, Any]:
 
 
 def _is_shallow(record: dict[str, Any]) -> bool:
-    """Whether no value is nested too deeply; level by level, so that depth costs no stack."""
+    """Whether no value is nested too deeply; checked level by level, without recursion."""
     level: list[Any] = [record]
     for _ in range(_DEEPEST):
         inside = (value.values() if isinstance(value, dict) else value for value in level)
@@ -300,8 +301,10 @@ def _parse_parquet(raw: bytes, name: str) -> Any:
     try:
         frame = pd.read_parquet(io.BytesIO(raw), dtype_backend="numpy_nullable")
     except (OSError, ValueError) as error:
-        raise CommandError(f"{name} is not a Parquet file, or it is damaged.") from error
-    # An index with a name is a column; one that only counts is none.
+        raise CommandError(
+            f"{name} is not a Parquet file, or it is damaged. Write it again, or name another file."
+        ) from error
+    # A named index is a column; an index that only numbers the rows is not.
     frame = frame.reset_index(drop=frame.index.names == [None])
     frame = frame.set_axis([str(column) for column in frame.columns], axis=1).astype(object)
     return frame.mask(frame.isna() | frame.map(_is_missing), None)
@@ -318,7 +321,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def check_output(path: str, *inputs: str | None) -> None:
-    """Refuse an output that cannot be written or would replace an input, before any work is done.
+    """Reject an output that cannot be written or would replace an input, before any work is done.
 
     Parameters
     ----------
@@ -330,18 +333,20 @@ def check_output(path: str, *inputs: str | None) -> None:
     if path == "-":
         return
     target = Path(path)
-    place = target.resolve()  # one file has many names
+    place = target.resolve()  # a file may have several names
     if any(other not in (None, "-") and Path(other).resolve() == place for other in inputs):
         raise CommandError(
-            f"{path} is read by this command and would be replaced by its result. Give the output "
-            f"another name."
+            f"{path} is an input of this command and would be replaced by its result. Use another "
+            "name for the output."
         )
     folder = target.parent
     if target.is_dir():
-        raise CommandError(f"{path} is a folder. Give the name of a file.")
+        raise CommandError(f"{path} is a folder. Use the name of a file.")
     if not folder.is_dir():
-        raise CommandError(f"{path} cannot be written: there is no folder {folder}. Make it first.")
-    # The file is written beside its place and renamed: its folder must be writable, too.
+        raise CommandError(
+            f"{path} cannot be written: there is no folder {folder}. Create it first."
+        )
+    # The file is written in the same folder and renamed, so the folder must be writable, too.
     writable = not target.exists() or os.access(target, os.W_OK)
     if not target.exists() or target.is_file():
         writable = writable and os.access(target.resolve().parent, os.W_OK)
@@ -350,7 +355,7 @@ def check_output(path: str, *inputs: str | None) -> None:
 
 
 def cannot_write(path: Any, error: OSError) -> CommandError:
-    """The error that an output cannot be written, with what to do about it."""
+    """The error for an output that cannot be written, with its remedy."""
     remedy = "Free some space" if error.errno == errno.ENOSPC else "Check the place"
     return CommandError(
         f"{path} cannot be written: {error.strerror or error}. {remedy}, or choose another one."
@@ -359,7 +364,7 @@ def cannot_write(path: Any, error: OSError) -> CommandError:
 
 @contextlib.contextmanager
 def open_output(path: str) -> Iterator[IO[bytes]]:
-    """Open an output: the file gets its name only when all of it is written.
+    """Open an output; the file gets its name only when it is complete.
 
     Parameters
     ----------
@@ -408,29 +413,29 @@ def write_table(frame: Any, path: str, *, format: str, as_they_are: bool = False
 
 @contextlib.contextmanager
 def _pack(file: IO[bytes], path: str) -> Iterator[IO[bytes]]:
-    """Compress what is written if the name ends with ``.gz``."""
+    """Compress the output if its name ends with ``.gz``."""
     if not path.lower().endswith(".gz"):
         yield file
         return
-    # Neither name nor time: the same rows give the same bytes.
+    # Neither name nor time, so that the same rows give the same bytes.
     with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
         yield cast(IO[bytes], packed)
 
 
 def safe_cell(value: Any) -> str:
-    """A cell as text that no spreadsheet takes for a formula; numbers stay as they are."""
+    """A cell as text that no spreadsheet runs as a formula; numbers are unchanged."""
     text = str(value)
     return f"'{text}" if isinstance(value, str) and _needs_apostrophe(text) else text
 
 
 def original_cell(cell: Any) -> Any:
-    """A cell as it was before :func:`safe_cell`."""
+    """The inverse of :func:`safe_cell`."""
     is_safe = isinstance(cell, str) and cell.startswith("'") and _needs_apostrophe(cell)
     return cell[1:] if is_safe else cell
 
 
 def _needs_apostrophe(text: str) -> bool:
-    """Whether a text is a formula, maybe behind apostrophes: one more can be taken away again."""
+    """Whether a text is a formula, possibly after apostrophes: protection is reversible."""
     bare = text.lstrip("'")
     return bare.startswith(_FORMULA) and not _is_number(bare)
 
@@ -443,7 +448,7 @@ def _is_number(text: str) -> bool:
 
 
 def _write_csv(frame: Any, file: IO[bytes], separator: str, protect: Callable[[Any], str]) -> None:
-    # Half a character, which JSON can spell, becomes a question mark.
+    # Lone surrogates, which JSON can express, become question marks.
     text = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="")
     try:
         writer = csv.writer(text, delimiter=separator, lineterminator="\n")
@@ -466,7 +471,7 @@ def _write_jsonl(frame: Any, file: IO[bytes]) -> None:
 
 
 def plain_cell(value: Any) -> Any:
-    """A cell in what JSON has: no NaN and no infinity, no types of NumPy; dates become texts."""
+    """A cell as JSON data: no NaN, no infinity, no NumPy types; dates become texts."""
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if isinstance(value, Decimal):
@@ -496,8 +501,8 @@ def _write_parquet(frame: Any, file: IO[bytes]) -> None:
         typed = pd.DataFrame({name: _as_parquet(frame[name]) for name in frame.columns})
         typed.to_parquet(file, index=False)
     except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
-        # Too large an integer and half a character get past pyarrow's own errors.
+        # pyarrow does not handle too large integers and lone surrogates with its own errors.
         raise CommandError(
-            f"These columns have no form in Parquet ({' '.join(str(error).split())}). Write CSV or "
-            f"JSON lines, or choose the columns with --keep."
+            f"These columns cannot be written as Parquet ({' '.join(str(error).split())}). Write "
+            "CSV or JSON lines, or choose the columns with --keep."
         ) from error

@@ -1,7 +1,7 @@
 """The options ``--min-confidence`` and ``--threshold``.
 
-The first is one number, one per level, or a JSON file with one per class; the second a number, or
-the name of a selection and its arguments with colons between them.
+The first is one number, one per level, or a JSON file with one number per class. The second is a
+number, or the name of a selection and its arguments, separated by colons.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _read_file(path: str) -> Any:
 
 
 def from_json(content: Any) -> Any:
-    """Thresholds from what ``as_json`` makes of them.
+    """The inverse of ``as_json`` for thresholds.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What ``hiclass triage`` does: sure rows with their codes to one file, the others to a queue."""
+"""The command ``triage``: sure rows with their codes go to one file, the others to a queue."""
 
 from __future__ import annotations
 
@@ -25,23 +25,25 @@ from hiclass._inspect.triage import triage as triage_rows
 
 
 def triage(args: argparse.Namespace) -> None:
-    """Write the rows that are sure to one file, and a queue of the others to another one."""
+    """Write the sure rows to one file, and a queue of the other rows to another file."""
     outputs = (args.output, args.review)
     for path in outputs:
         if path == "-":
-            raise CommandError("-o and --review need names of files: there are two results.")
+            raise CommandError(
+                "-o and --review need names of files, because there are two results."
+            )
         check_output(path, args.model_file, args.file, args.labelled, args.costs)
         format_of(path, None, output=True, option=False)
-    # One file has many names: the queue would take the place of the rows that are done.
+    # A file may have several names, and the queue would replace the sure rows.
     if len({Path(path).resolve() for path in outputs}) < 2:
-        raise CommandError(f"-o and --review are both {args.output}. Give two names.")
+        raise CommandError(f"-o and --review are both {args.output}. Use two different files.")
     model = load_model(args.model_file)
     table = read_rows(args)
     found = _find(args, model, table)
     done = added_columns(model, found.predicted, found.confidence.round(6))
     sure = found.sure.nonzero()[0]
     marks = queue_columns(found, model.features.columns_, model_mark(args.model_file))
-    # Both are made before one is written: what is wrong with the second would leave half a result.
+    # Both are created before one is written, so that an error leaves no partial result.
     queue = _joined(table, found.review, marks)
     coded = _joined(table, sure, {name: cells[sure] for name, cells in done.items()})
     for frame, path in ((queue, args.review), (coded, args.output)):
@@ -50,7 +52,7 @@ def triage(args: argparse.Namespace) -> None:
 
 
 def _find(args: argparse.Namespace, model: Model, table: Table) -> Triage:
-    """Separate the rows by what the options call sure."""
+    """Separate the rows by the thresholds that the options set."""
     classifier = model.opened.model
     level = None if args.level is None else level_number(args.level, model.levels)
     _set_thresholds(args, model, level)
@@ -66,24 +68,26 @@ def _find(args: argparse.Namespace, model: Model, table: Table) -> Triage:
 
 
 def _set_thresholds(args: argparse.Namespace, model: Model, level: int | None) -> None:
-    """Set what is sure: thresholds that are given, or those that keep a limit of errors."""
+    """Set the thresholds: the given ones, or those for a limit of errors."""
     classifier = model.opened.model
     for option, value in (("--labelled", args.labelled), ("--certainty", args.certainty)):
         if value is not None and args.max_error is None:
-            raise CommandError(f"{option} is for --max-error. Give a limit of errors, too.")
+            raise CommandError(f"{option} requires --max-error. Add --max-error E.")
     if args.max_error is None:
         if args.min_confidence is not None:
             classifier.set_params(min_confidence=args.min_confidence)
         thresholds = classifier.get_params(deep=False).get("min_confidence", 0.0)
         if not is_set(thresholds) and guarantee_of(model.pipeline) is None:
             raise CommandError(
-                f"{args.model_file} has no thresholds, so that every row would count as sure. Give "
-                f"--max-error 0.05 with --labelled FILE, or --min-confidence, or a model of "
-                f"hiclass guarantee."
+                f"{args.model_file} has no thresholds, so every row would be sure. Use --max-error "
+                "0.05 with --labelled FILE, --min-confidence, or a model of hiclass guarantee."
             )
         return
     if args.min_confidence is not None:
-        raise CommandError("--max-error chooses thresholds. Leave --min-confidence out.")
+        raise CommandError(
+            "--max-error and --min-confidence cannot be combined, because both set thresholds. "
+            "Leave one of them out."
+        )
     if args.labelled is None:
         _check_promise(args, model, level)
         return
@@ -105,11 +109,11 @@ def _set_thresholds(args: argparse.Namespace, model: Model, level: int | None) -
 
 
 def _check_promise(args: argparse.Namespace, model: Model, level: int | None) -> None:
-    """Refuse a limit that the thresholds of the model do not promise."""
+    """Reject a limit that the guarantee of the model does not cover."""
     found = guarantee_of(model.pipeline)
     remedy = (
-        f"Give labelled rows with --labelled FILE, or make a model with such a guarantee: hiclass "
-        f"guarantee {args.model_file} FILE --max-error {args.max_error:g} -o MODEL."
+        "Pass labelled rows with --labelled FILE, or create a model with such a guarantee: "
+        f"hiclass guarantee {args.model_file} FILE --max-error {args.max_error:g} -o MODEL."
     )
     if found is None or found.kind != "error":
         raise CommandError(f"{args.model_file} has no guarantee about errors. {remedy}")
@@ -133,7 +137,7 @@ def _check_promise(args: argparse.Namespace, model: Model, level: int | None) ->
 
 
 def _joined(table: Table, rows: Any, added: dict[str, Any]) -> Any:
-    """Some rows of a table with more columns, as a frame."""
+    """Some rows of a table with further columns, as a frame."""
     import pandas as pd
 
     frame = table.frame.iloc[rows]

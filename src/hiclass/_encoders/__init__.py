@@ -1,7 +1,7 @@
-"""Texts to vectors, by whatever encoder a user brings.
+"""Texts to vectors, with any encoder of the user.
 
-In come texts and an encoder: a language model, a table of word vectors, a transformer of
-scikit-learn or a function. Out goes a vector for each text, checked. ``encoding.py`` calls and
-checks, ``identity.py`` says which encoder it was, ``store.py`` keeps vectors on disk, and
+Input: texts and an encoder, which may be a language model, a table of word vectors, a transformer
+of scikit-learn or a function. Output: one checked vector per text. ``encoding.py`` calls and
+checks, ``identity.py`` identifies the encoder, ``store.py`` stores vectors on disk, and
 ``text_encoder.py`` is the public transformer. Rooms above may call ``encode_texts``.
 """

@@ -1,4 +1,4 @@
-"""Vectors of texts: every distinct text goes to the encoder once, and what returns is checked."""
+"""Vectors of texts: every distinct text is encoded once, and the results are checked."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from hiclass._encoders.store import VectorStore
 from hiclass._labels.columns import is_missing, library_of
 from hiclass._typing import AnyArray, IntArray
 
-#: What an encoder may be called by, the first that it has.
+#: The methods of encoders, in order of preference.
 _METHODS = ("encode", "embed", "transform")
 _WANTED = "an object with encode, embed or transform, or a function"
-#: Most texts of one call.
+#: The largest number of texts per call.
 BATCH_SIZE = 8192
-#: How much of a text a message shows.
+#: The largest number of characters of a text in a message.
 _SHOWN = 50
 
 
 def is_encoder(encoder: Any) -> bool:
-    """Whether an object encodes texts: it has a method for it, or is a function."""
+    """Whether an object encodes texts: it has a method for this, or is a function."""
     return not isinstance(encoder, type | str | bytes) and (
         callable(encoder) or any(hasattr(encoder, method) for method in _METHODS)
     )
@@ -38,7 +38,7 @@ def is_learned(encoder: Any) -> bool:
 
 
 def fit_encoder(encoder: Any, texts: list[str], y: Any = None) -> Any:
-    """Fit a copy of an encoder that learns; any other is returned as it is, not copied.
+    """Fit a clone of an encoder that can be fitted; other encoders are returned unchanged.
 
     Parameters
     ----------
@@ -86,23 +86,25 @@ def check_texts(X: Any, name: str = "X") -> list[str]:
         If there are no rows, or several columns.
     """
     if isinstance(X, str | bytes):
-        raise TypeError(f"{name} is a single text; give a list of texts, one per row.")
+        raise TypeError(f"{name} is a single text. Pass a list of texts, one per row.")
     values = _values(X, name)
     if not values:
-        raise ValueError(f"{name} is empty: it holds 0 texts (0 sample(s)). Give at least one.")
+        raise ValueError(
+            f"{name} is empty: it holds 0 texts (0 sample(s)). Pass at least one text."
+        )
     for row, value in enumerate(values):
         if not isinstance(value, str):
             if isinstance(value, bytes) or not is_missing(value):
                 raise TypeError(
-                    f"Row {row} of {name} is {_short(value)} (of the type "
-                    f"{type(value).__name__}), not a text. Give one text per row."
+                    f"Row {row} of {name} is {_short(value)} (of the type {type(value).__name__}), "
+                    "not a text. Pass one text per row."
                 )
             values[row] = ""
     return values
 
 
 def _values(X: Any, name: str) -> list[Any]:
-    """The rows of a container as a new list; that of a single column without its dimension."""
+    """The rows of a container as a new list; a single column loses its dimension."""
     if isinstance(X, list | tuple):
         return list(X)
     shape = getattr(X, "shape", None)
@@ -122,7 +124,7 @@ def _values(X: Any, name: str) -> list[Any]:
     for method in ("to_pylist", "to_list", "tolist"):
         if hasattr(X, method):
             return list(getattr(X, method)())
-    raise TypeError(f"{name} is a {type(X).__name__}. Give a list of texts, one per row.")
+    raise TypeError(f"{name} is a {type(X).__name__}. Pass a list of texts, one per row.")
 
 
 def encode_texts(
@@ -188,12 +190,12 @@ def encode_texts(
         vectors = _encode_stored(call, distinct, batch_size, width, store)
     if len(distinct) < len(texts):
         vectors = vectors[place]
-    # A copy: the matrix may be one that the encoder keeps.
+    # A copy, because the encoder may keep the matrix.
     return to_unit_length(vectors) if normalize else vectors
 
 
 def _distinct(texts: list[str]) -> tuple[list[str], IntArray]:
-    """The different texts in the order of their first row, and the number of each row's text."""
+    """The distinct texts in the order of their first row, and the number of each row's text."""
     number: dict[str, int] = {}
     place = [number.setdefault(text, len(number)) for text in texts]
     return list(number), np.array(place, dtype=np.intp)
@@ -217,7 +219,7 @@ def _encode_stored(
     width: int | None,
     store: VectorStore,
 ) -> AnyArray:
-    """Vectors of different texts: those that the store has, and those that it gets."""
+    """Vectors of distinct texts: those in the store, and new ones, which are stored."""
     known, found = store.read(texts)
     if len(known) == len(texts):
         return found
@@ -247,10 +249,10 @@ def _stack(parts: list[Any]) -> Any:
 
 
 def _method_of(encoder: Any) -> str:
-    """The method that encodes; ``""`` for a function."""
+    """The name of the method that encodes; ``""`` for a function."""
     if isinstance(encoder, str):
         raise TypeError(
-            f"encoder is the text {_short(encoder)}. Load the model and give the object, for "
+            f"encoder is the text {_short(encoder)}. Load the model and pass the object, for "
             f"example sentence_transformers.SentenceTransformer({encoder!r})."
         )
     if not is_encoder(encoder):
@@ -266,11 +268,11 @@ def _function_of(encoder: Any) -> Callable[[list[str]], Any]:
     return function
 
 
-# -- what it returns ---------------------------------------------------------------------------
+# -- results ---------------------------------------------------------------------------------------
 
 
 def _checked(result: Any, texts: list[str], width: int | None) -> Any:
-    """What an encoder returned, as a matrix of numbers with one row for each text."""
+    """The result of an encoder, as a matrix of numbers with one row for each text."""
     vectors = _as_matrix(result)
     if vectors.ndim != 2:
         raise ValueError(
@@ -288,33 +290,40 @@ def _checked(result: Any, texts: list[str], width: int | None) -> Any:
             f"before. All vectors must have the same length. Was the encoder changed after fit?"
         )
     if not vectors.shape[1]:
-        raise ValueError("The encoder returned vectors without numbers (0 feature(s)).")
+        raise ValueError(
+            "The encoder returned vectors without numbers (0 feature(s)). It must return vectors "
+            "of at least one number."
+        )
     vectors = vectors.astype(_precision(vectors.dtype), copy=False)
     _check_finite(vectors, texts)
     return vectors
 
 
 def _as_matrix(result: Any) -> Any:
-    """An array or CSR matrix of a result: arrays, tensors, lists, generators, frames."""
+    """Convert a result to an array or CSR matrix: arrays, tensors, lists, generators, frames."""
     if sp.issparse(result):
         return sp.csr_matrix(result)
     if isinstance(result, Iterator):
         result = list(result)
-    if hasattr(result, "detach"):  # a tensor, maybe on a GPU; NumPy has no bfloat16
+    if hasattr(result, "detach"):  # a tensor, possibly on a GPU; NumPy has no bfloat16
         result = result.detach().cpu()
         result = (result.float() if "bfloat16" in str(result.dtype) else result).numpy()
     try:
         return np.asarray(result)
     except ValueError as error:
         raise ValueError(
-            "The encoder returned vectors of different lengths. All must have the same length."
+            "The encoder returned vectors of different lengths. All vectors must have the same "
+            "length."
         ) from error
 
 
 def _precision(dtype: Any) -> Any:
     """The floating point type that holds numbers of a type."""
     if dtype.kind not in "biuf":
-        raise TypeError(f"The encoder returned values of the type {dtype} instead of numbers.")
+        raise TypeError(
+            f"The encoder returned values of the type {dtype} instead of numbers. It must return a "
+            "matrix of numbers."
+        )
     if dtype.kind == "f":
         return np.float32 if dtype.itemsize <= 4 else np.float64
     return np.float32 if dtype.itemsize <= 2 else np.float64

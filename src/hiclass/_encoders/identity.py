@@ -1,7 +1,7 @@
-"""Which encoder it was: a key that changes with what an encoder consists of.
+"""The identity of an encoder: a key that changes with the content of the encoder.
 
-Vectors that are kept on disk must not be those of another encoder. The key is made of the type of
-the encoder, the version of its library, and its content: parameters, vocabularies, weights.
+Vectors on disk must not be those of another encoder. The key consists of the type of the encoder,
+the version of its library, and its content: parameters, vocabularies, weights.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import joblib
 
 _PLAIN = (str, int, float, bool, type(None))
-_REMEDY = "Give cache_key='name and version', any text that changes with the encoder"
+_REMEDY = "Set cache_key='name and version', any text that changes with the encoder"
 
 
 def key_of(encoder: Any, cache_key: str | None = None) -> str:
@@ -48,7 +48,7 @@ def key_of(encoder: Any, cache_key: str | None = None) -> str:
 
 
 def _content_of(encoder: Any) -> str:
-    """A hash of what an encoder consists of."""
+    """A hash of the content of an encoder."""
     parts: tuple[Any, ...]
     if isinstance(encoder, functools.partial):
         parts = _content_of(encoder.func), encoder.args, encoder.keywords
@@ -86,7 +86,7 @@ def _content_of_object(encoder: Any) -> str:
 
 
 def _content_of_network(network: Any) -> tuple[Any, ...]:
-    """Weights and settings of a network of PyTorch, whose pickle differs from run to run."""
+    """Weights and settings of a PyTorch network, whose pickle differs from run to run."""
     weights = [
         (name, str(tensor.dtype), tensor.detach().cpu().float().numpy())
         for name, tensor in network.state_dict().items()
@@ -99,7 +99,7 @@ def _content_of_network(network: Any) -> tuple[Any, ...]:
 
 
 def _settings_of(module: Any) -> dict[str, Any]:
-    """The public attributes of a module that are plain data, but whether it is being trained."""
+    """The public attributes of a module that are plain data, except the training mode."""
     return {
         name: value
         for name, value in sorted(vars(module).items())

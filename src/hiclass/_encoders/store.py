@@ -1,7 +1,7 @@
 """Vectors of texts on disk, in one SQLite file for each encoder.
 
-A batch of vectors is one transaction: a program that is killed leaves what was complete, and
-several programs may use the same file. A text is known by its hash; the file holds no texts.
+A batch of vectors is one transaction: if a program is killed, complete batches remain, and several
+programs may use the same file. Texts are identified by their hashes; the file contains no texts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hiclass._typing import AnyArray, IntArray
 if TYPE_CHECKING:
     import sqlite3
 
-#: Most texts of one query; SQLite takes no more than 999 in some builds.
+#: The largest number of texts per query; some builds of SQLite accept at most 999.
 _AT_ONCE = 500
 #: Seconds to wait for another program that is writing.
 _PATIENCE = 60.0
@@ -78,7 +78,7 @@ class VectorStore:
         return np.array(known, dtype=np.intp), vectors
 
     def write(self, texts: list[str], vectors: AnyArray) -> None:
-        """Keep the vectors of texts, all or none.
+        """Store the vectors of texts, all or none.
 
         Parameters
         ----------
@@ -101,9 +101,9 @@ class VectorStore:
                 self._connection.execute("INSERT INTO about VALUES (?, ?)", given)
             elif about != given:
                 raise ValueError(
-                    f"The cache {self._path} has vectors of {about[1]} numbers ({about[0]}), and "
-                    f"the encoder returned {given[1]} ({given[0]}). Delete the file, or give this "
-                    f"encoder another cache_key."
+                    f"The cache {self._path} has vectors of {about[1]} numbers ({about[0]}), but "
+                    f"the encoder returned {given[1]} ({given[0]}). Delete the file, or use "
+                    "another cache_key for this encoder."
                 )
             pairs = [(_hash(t), row.tobytes()) for t, row in zip(texts, rows, strict=True)]
             self._connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", pairs)

@@ -1,7 +1,7 @@
 """A local classifier whose parameters depend on the depth of its node, as plain data.
 
-A function of the path can do the same and more, but no file can hold it, and no search can look
-into it.
+A function of the path can do the same and more, but it cannot be saved in a file or tuned in a
+search.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ class ByDepth(BaseEstimator):
     """Local classifier with different parameters at every depth of the hierarchy.
 
     It can be used wherever an estimator accepts a ``local_classifier``. The depth of a local
-    classifier is the level of the node whose children it separates. Depth 0 is the root (per parent
-    node), the classes of level 1 (per node), level 1 (per level) or the whole flat model. A gate
-    has the depth of its own node. Unlike a callable, a ``ByDepth`` can be saved with skops and
-    tuned in a search.
+    classifier is the level of the node whose children it separates. Depth 0 is therefore the
+    classifier of the root (per parent node), those of the classes of level 1 (per node), that of
+    level 1 (per level), or the whole model (flat). A gate has the depth of its own node. Unlike a
+    callable, a ``ByDepth`` can be saved with skops and tuned in a search.
 
     Parameters
     ----------
@@ -127,16 +127,16 @@ class ByDepth(BaseEstimator):
 
 
 def _check(estimator: Any, values: dict[str, Any]) -> None:
-    """Refuse what is not an estimator, unknown parameters, and values that are not lists."""
+    """Reject objects that are not estimators, unknown parameters, and values that are not lists."""
     if isinstance(estimator, type):
         kind = estimator.__name__
         raise TypeError(
-            f"The estimator of ByDepth is the class {kind}; give an instance, {kind}()."
+            f"The estimator of ByDepth is the class {kind}. Pass an instance: {kind}()."
         )
     if not all(hasattr(estimator, name) for name in ("fit", "get_params", "set_params")):
         raise TypeError(
             f"The estimator of ByDepth, {estimator!r}, has no parameters that could depend on the "
-            f"depth. Give a classifier with fit, get_params and set_params."
+            "depth. Pass a classifier with fit, get_params and set_params."
         )
     known = estimator.get_params(deep=True)
     for name, given in values.items():
@@ -147,11 +147,11 @@ def _check(estimator: Any, values: dict[str, Any]) -> None:
             )
         if not isinstance(given, list | tuple):
             raise TypeError(
-                f"{name}={given!r} of ByDepth is not a list. Give one value per depth, from the "
-                f"root down; {name}=[{given!r}] is the same at every depth."
+                f"{name}={given!r} of ByDepth is not a list. Use one value per depth, starting at "
+                f"the root; {name}=[{given!r}] uses the same value at every depth."
             )
         if not given:
             raise ValueError(
-                f"{name}={given!r} of ByDepth is empty. Give one value per depth, from the root "
-                f"down, or leave {name} out."
+                f"{name}={given!r} of ByDepth is empty. Use one value per depth, starting at the "
+                f"root, or leave {name} out."
             )

@@ -1,10 +1,10 @@
 """Callbacks of scikit-learn for a fit, and for the fits of its local classifiers.
 
-They exist from scikit-learn 1.9 on and are experimental there. Older versions have no
-``set_callbacks``, and nothing of this runs. The tree of tasks that callbacks see: a fit, the local
-classifiers that it fits at a time, and each of these. Callbacks that want to reach nested
-estimators are handed on to local classifiers that take them, where these are fitted one after the
-other in this process.
+They exist since scikit-learn 1.9 and are experimental there. Older versions have no
+``set_callbacks``, and nothing of this runs. Callbacks see a tree of tasks: a fit, the local
+classifiers that it fits at a time, and each of these. Callbacks that support nested estimators are
+passed to local classifiers that accept them, if these are fitted one after the other in this
+process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hiclass._compat import manage_callbacks
 
 @contextmanager
 def telling_callbacks(model: Any, X: Any = None, y: Any = None) -> Iterator[None]:
-    """Tell the callbacks of a model, and those that it was handed, that its fit begins and ends.
+    """Tell the callbacks of a model, including inherited ones, that its fit begins and ends.
 
     Parameters
     ----------
@@ -31,13 +31,13 @@ def telling_callbacks(model: Any, X: Any = None, y: Any = None) -> Iterator[None
         context = model._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=model, X=X, y=y)
         yield
-        # The model is fitted: a copy of it is what would be there if fit stopped now.
+        # The model is fitted: a copy of it is the state if fit stopped now.
         context.call_on_fit_task_end(estimator=model, X=X, y=y, reconstruction_attributes={})
 
 
 @contextmanager
 def handing_callbacks_on(model: Any, member: Any, name: str) -> Iterator[None]:
-    """Hand the callbacks of a model to one of the models that it is made of, while that is fitted.
+    """Pass the callbacks of a model to one of its parts while that part is fitted.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class LocalFits:
         return self
 
     def begin(self, key: Hashable, name: Callable[[], str], estimator: Any) -> None:
-        """Note that a fit is about to begin; engines may call this from a thread of theirs."""
+        """Record that a fit begins; engines may call this from another thread."""
         context = self._context.subcontext(task_name=name())
         handed = ExitStack()
         if self._hand_on and hasattr(estimator, "set_callbacks"):
@@ -95,13 +95,13 @@ class LocalFits:
         self._open[key] = context, handed
 
     def finish(self, key: Hashable) -> None:
-        """Note that a fit has ended."""
+        """Record that a fit has ended."""
         context, handed = self._open.pop(key)
         handed.close()
         context.call_on_fit_task_end(estimator=self._model)
 
     def __exit__(self, *exc: object) -> None:
-        for _, handed in self._open.values():  # of fits that failed or were never begun
+        for _, handed in self._open.values():  # of fits that failed or never began
             handed.close()
         if exc[0] is None:
             self._context.call_on_fit_task_end(estimator=self._model)

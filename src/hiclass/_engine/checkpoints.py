@@ -1,17 +1,16 @@
-"""Finished local models on disk: a killed fit continues, and what did not change is not refitted.
+"""Finished local models on disk, so that an interrupted fit resumes and nothing is refitted.
 
 A file is named by a hash of everything that its estimator depends on: its rows of X, target and fit
-parameters, its class and parameters, and the versions of hiclass and scikit-learn. So nothing is
-ever reused for other data or other parameters. Files are written under another name first and then
-renamed, and they carry a checksum: a file is whole, or it is not used.
+parameters, its class and parameters, and the versions of hiclass and scikit-learn. A file is
+therefore never used for other data or parameters. Files are written under another name and then
+renamed, and they have a checksum: a file is complete, or it is not used.
 
-``joblib.Memory`` is not used: it has no checksums and no versions of libraries in its keys, and it
-empties its folder when the source of the cached function changes.
+``joblib.Memory`` is not used, because it has no checksums and no versions of libraries in its keys,
+and it empties its folder when the source of the cached function changes.
 
-Checkpoints are a help, never a reason to fail: what goes wrong with them is a remark, which the
-engine brings home from the workers and turns into a warning.
-
-The models are pickled. Reading a pickle can run code, so the directory must be trusted.
+Problems with checkpoints never stop a fit. The engine collects remarks about them from the workers
+and converts them to warnings. The models are pickled. Loading a pickle can run code, so the
+directory must be trusted.
 """
 
 from __future__ import annotations
@@ -38,21 +37,21 @@ _SUFFIX = ".hiclass"
 def checkpoint_key(
     estimator: Any, X: Any, target: Any, params: dict[str, Any], remarks: list[str]
 ) -> str | None:
-    """Hash of all that a fitted estimator depends on; None if something in it has no hash."""
+    """Hash of everything that a fitted estimator depends on; None if something has no hash."""
     try:
         if not isinstance(X, np.ndarray) and not sp.issparse(X):
-            # A frame has another layout in memory after it has been sent to a worker.
+            # The memory layout of a frame changes when it is sent to a worker.
             X = pickle.loads(pickle.dumps(X, protocol=pickle.HIGHEST_PROTOCOL))
         kind = type(estimator)
         seen = (kind.__module__, kind.__qualname__, estimator, X, target, params)
         return str(joblib.hash((_versions(), seen), hash_name="sha1", coerce_mmap=True))
-    except Exception as error:  # pickling may raise anything
+    except Exception as error:  # pickling may raise any exception
         remarks.append(_no_pickle(estimator, error))
         return None
 
 
 def load_checkpoint(directory: str, key: str | None, remarks: list[str]) -> Any:
-    """Return the estimator that was stored under a key, or None."""
+    """Return the estimator stored under a key, or None."""
     if key is None:
         return None
     path = Path(directory, key + _SUFFIX)
@@ -61,7 +60,7 @@ def load_checkpoint(directory: str, key: str | None, remarks: list[str]) -> Any:
         return pickle.loads(payload)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except Exception as error:  # unpickling may raise anything
+    except Exception as error:  # unpickling may raise any exception
         remarks.append(
             f"The checkpoint {path.name} cannot be used ({_reason(error)}); its classifier is "
             f"fitted again."
@@ -70,7 +69,7 @@ def load_checkpoint(directory: str, key: str | None, remarks: list[str]) -> Any:
 
 
 def save_checkpoint(directory: str, key: str | None, estimator: Any, remarks: list[str]) -> None:
-    """Store a fitted estimator; if that fails, remark it and leave nothing behind."""
+    """Store a fitted estimator; if this fails, add a remark and leave no file."""
     if key is None:
         return
     temporary = None
@@ -92,16 +91,16 @@ def save_checkpoint(directory: str, key: str | None, estimator: Any, remarks: li
     except OSError as error:
         remarks.append(
             f"Checkpoints cannot be written to {directory} ({error.strerror or error}); the fit "
-            f"goes on without them."
+            "continues without them."
         )
     finally:
-        # Also after Ctrl-C. Only a killed process leaves a file behind, which is never read.
+        # Also after Ctrl+C. Only a killed process leaves a file, which is never read.
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
 
 
 def _verified(content: bytes, key: str) -> bytes:
-    """The payload of a file if it is whole and ours, before anything in it is believed."""
+    """The payload of a file, after checking that it is complete and written by hiclass."""
     if not content.startswith(_MAGIC):
         raise ValueError("not a checkpoint of hiclass")
     line, _, payload = content[len(_MAGIC) :].partition(b"\n")
@@ -115,7 +114,8 @@ def _header(key: str, payload: bytes) -> dict[str, str]:
 
 
 def _versions() -> dict[str, str]:
-    # Not by importlib.metadata: a checkout on the path has no metadata, and needs checkpoints, too.
+    # Not importlib.metadata, because a checkout on the path has no metadata but needs checkpoints,
+    # too.
     return {"hiclass": __version__, "scikit-learn": sklearn.__version__}
 
 

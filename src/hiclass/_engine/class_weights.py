@@ -1,18 +1,19 @@
-"""Weights of classes: from the labels of a user to the classes of local problems.
+"""Class weights: from the labels of a user to the classes of local problems.
 
-A user weighs classes by their labels: ``class_weight={"Cat": 5.0}``. The classes of a local problem
-are codes, 0 to k - 1, so every local classifier gets a dict of its own:
+A user assigns weights to classes by their labels: ``class_weight={"Cat": 5.0}``. The classes of a
+local problem are codes, 0 to k - 1, so every local classifier gets its own dict:
 
-- per parent node, per level and flat, class ``j`` weighs what the node that it stands for weighs;
-- a binary problem, also that of a column where rows are sets of nodes, weighs the positive rows;
-- everything else, "stop here" and "not this node" among it, weighs 1.
+- per parent node, per level and flat, class ``j`` has the weight of its node;
+- in a binary problem, including that of a column if rows are sets of nodes, the weight applies to
+  the positive rows;
+- everything else, including "stop here" and "not this node", has weight 1.
 
-The dict of a local classifier holds all its classes: scikit-learn refuses one that leaves out a
-class beside one for a class without rows, as in a fold. Where the target has several columns there
-is a list of such dicts, one per column, of which :func:`keep_columns` takes some.
+The dict of a local classifier contains all of its classes, because scikit-learn rejects a dict that
+lacks a class and has another one without rows, as in a fold. If the target has several columns,
+there is a list of such dicts, one per column, from which :func:`keep_columns` selects some.
 
-Other parameters that refer to classes by their label or position cannot be translated. They are
-refused: a local classifier would apply them to other classes.
+Other parameters that refer to classes by label or position cannot be translated. They are rejected,
+because a local classifier would apply them to other classes.
 """
 
 from __future__ import annotations
@@ -33,22 +34,22 @@ from hiclass._warnings import warn_user
 from hiclass.hierarchy import Hierarchy
 from hiclass.hierarchy._lookup import nodes_with_label
 
-#: By the name of a parameter, the weights of nodes.
+#: The weights of nodes, by the name of a parameter.
 Weights = dict[str, dict[int, float]]
 
 _NAME = "class_weight"
-#: Parameters that may refer to classes, and whether a value of theirs does.
+#: Parameters that may refer to classes, and whether a value does.
 _PER_CLASS: dict[str, Callable[[Any], bool]] = {
     "priors": lambda value: value is not None,
     "class_prior": lambda value: value is not None,
     "class_weights": lambda value: isinstance(value, Mapping | list | tuple | np.ndarray),
     "sampling_strategy": lambda value: isinstance(value, Mapping | list | tuple),
 }
-#: A label, and not a number of a transformer.
+#: A label, not a number of a transformer.
 _CONSTANT = ("DummyClassifier", "constant")
-#: Where searches keep the values that they try.
+#: The parameters of searches that hold candidate values.
 _GRIDS = ("param_grid", "param_distributions", "search_spaces")
-#: Modules whose classifiers make binary problems of their own out of the classes.
+#: Modules whose classifiers create their own binary problems from the classes.
 _BINARY = ("sklearn.multiclass", "sklearn.multioutput")
 
 
@@ -58,7 +59,7 @@ _BINARY = ("sklearn.multiclass", "sklearn.multioutput")
 def read_class_weights(
     estimator: Any, hierarchy: Hierarchy, final: IntArray | None = None
 ) -> Weights:
-    """Read the weights of classes in an estimator and in everything inside it.
+    """Read the class weights of an estimator and of everything inside it.
 
     Parameters
     ----------
@@ -95,7 +96,7 @@ def read_class_weights(
         elif last == _NAME and isinstance(value, list | tuple):
             raise ValueError(
                 f"class_weight of {owner} is a list, but local problems have different targets. "
-                f"Give a dict with labels of classes as keys."
+                "Use a dict with labels of classes as keys."
             )
         elif last == _NAME and isinstance(value, Mapping):
             _check_place(owner, prefix, estimator, params)
@@ -105,20 +106,19 @@ def read_class_weights(
         elif _refers_to_classes(last, value) or ((owner, last) == _CONSTANT and value is not None):
             raise ValueError(
                 f"{last} of {owner} refers to classes, but every local classifier has different "
-                f"classes. Leave {last} out, and weigh the classes by "
-                f"class_weight={{label: weight}}, where the classifier takes it, or by "
-                f"sample_weight in fit."
+                f"classes. Leave {last} out, and set class_weight={{label: weight}} if the "
+                "classifier supports it, or sample_weight in fit."
             )
     return weights
 
 
 def _check_grid(owner: str, name: str, grids: Any) -> None:
-    """Refuse weights that only a search would set, after they could have been translated."""
+    """Reject weights that only a search would set, after they could have been translated."""
     for grid in grids if isinstance(grids, list | tuple) else [grids]:
         items = grid.items() if isinstance(grid, Mapping) else ()
         for parameter, values in items:
             last = str(parameter).rpartition("__")[2]
-            # A distribution has no values to look at.
+            # A distribution has no values to check.
             tried = values if isinstance(values, list | tuple | np.ndarray) else ()
             if any(_holds_classes(last, value) for value in tried):
                 raise ValueError(
@@ -130,14 +130,14 @@ def _check_grid(owner: str, name: str, grids: Any) -> None:
 
 
 def _refers_to_classes(name: str, value: Any) -> bool:
-    """Whether a value for a parameter refers to classes by their labels or positions."""
+    """Whether a value of a parameter refers to classes by their labels or positions."""
     if name == _NAME:
         return isinstance(value, Mapping | list | tuple)
     return name in _PER_CLASS and _PER_CLASS[name](value)
 
 
 def _holds_classes(name: str, value: Any) -> bool:
-    """The same for a value that may be an estimator with parameters of its own."""
+    """The same for a value that may be an estimator with parameters."""
     if not hasattr(value, "get_params") or isinstance(value, type):
         return _refers_to_classes(name, value)
     params = value.get_params(deep=True)
@@ -145,7 +145,7 @@ def _holds_classes(name: str, value: Any) -> bool:
 
 
 def _check_place(owner: str, prefix: str, estimator: Any, params: dict[str, Any]) -> None:
-    """Refuse weights inside a classifier that makes binary problems of the classes."""
+    """Reject weights inside a classifier that creates binary problems from the classes."""
     parts = prefix.split("__") if prefix else []
     around = [estimator, *(params.get("__".join(parts[:n])) for n in range(1, len(parts)))]
     for outer in around:
@@ -159,7 +159,7 @@ def _check_place(owner: str, prefix: str, estimator: Any, params: dict[str, Any]
 
 
 def _by_node(owner: str, weights: Mapping[Any, Any], hierarchy: Hierarchy) -> dict[int, float]:
-    """The weights of nodes; a path is more specific than a label, which may have several nodes."""
+    """The weights of nodes; a path has priority over a label, which may have several nodes."""
     by_label: dict[int, float] = {}
     by_path: dict[int, float] = {}
     for key, weight in weights.items():
@@ -216,8 +216,8 @@ def _warn_of_inner_classes(
     if inner:
         warn_user(
             f"class_weight has a weight for {hierarchy.describe(inner[0])}, at which no training "
-            f"row ends. A flat model uses weights of final classes only, so this weight has no "
-            f"effect. Give weights to the classes below it."
+            "row ends. A flat model uses weights of final classes only, so this weight has no "
+            "effect. Set weights for the classes below it."
         )
 
 
@@ -231,7 +231,7 @@ def set_class_weights(
     strategy: Strategy,
     hierarchy: Hierarchy,
 ) -> None:
-    """Weigh the classes of a local problem.
+    """Set the class weights of a local problem.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def set_class_weights(
         found = _of_classes(by_node, problem, strategy, hierarchy)
         if problem.target.ndim == 2:
             values[name] = [{0: 1.0, 1: weight} for weight in found]
-        elif len(found) == 1:  # rows are sets of nodes: in this one, or not
+        elif len(found) == 1:  # rows are sets of nodes: in this node, or not
             values[name] = {0: 1.0, 1: found[0]}
         else:
             values[name] = dict(enumerate(found))
@@ -261,7 +261,7 @@ def set_class_weights(
 def _of_classes(
     by_node: dict[int, float], problem: LocalProblem, strategy: Strategy, hierarchy: Hierarchy
 ) -> list[float]:
-    """The weight of every class of a problem; stopping weighs 1."""
+    """The weight of every class of a problem; stopping has weight 1."""
     nodes = problem.classes.tolist()
     if problem.gate:
         return [1.0] * len(nodes)
@@ -275,7 +275,7 @@ def _of_classes(
 
 
 def keep_columns(estimator: Any, columns: list[int], *, single: bool) -> None:
-    """Adapt weights per column to a target that has only some of the columns.
+    """Adapt weights per column to a target with only some of the columns.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Copies of an extension module, each with static data of its own, for one caller at a time.
+"""Copies of an extension module with separate static data, each for one caller at a time.
 
-liblinear has one random generator per process, in the static data of the extension module of
-scikit-learn that contains it. The same file, loaded once more from another place, has static data
-of its own. So each thread can have a generator to itself, and what it finds does not depend on
-other threads. A copy takes two milliseconds and a third of a megabyte.
+liblinear has one random generator per process, in the static data of scikit-learn's extension
+module. The same file, loaded again from another place, has its own static data. Each thread can
+therefore have its own generator, and its results do not depend on other threads. A copy takes two
+milliseconds and a third of a megabyte.
 """
 
 from __future__ import annotations
@@ -21,10 +21,7 @@ from typing import Any
 
 
 class Copies:
-    """Copies of an extension module, which are lent to one caller at a time.
-
-    A copy is made only where all others are lent, and kept. So there are as many as have ever been
-    in use at the same time, in however many threads and fits.
+    """Copies of an extension module, each lent to one caller at a time.
 
     Parameters
     ----------
@@ -45,7 +42,7 @@ class Copies:
 
     @contextmanager
     def one(self) -> Iterator[Any]:
-        """A copy that nobody else uses meanwhile; without copies the module itself, in turn."""
+        """A copy that nobody else uses; without copies, the module itself, one caller at a time."""
         copy = self._take()
         if copy is None:
             with self.original:
@@ -57,7 +54,7 @@ class Copies:
             self._free.append(copy)
 
     def can_be_made(self) -> bool:
-        """Whether there are copies here; tried out."""
+        """Whether copies are possible here, found by trying."""
         copy = self._take()
         if copy is not None:
             self._free.append(copy)
@@ -73,7 +70,7 @@ class Copies:
 
 
 def copy_of(module: Any) -> ModuleType | None:
-    """Load an extension module once more, with static data of its own.
+    """Load an extension module again, with its own static data.
 
     Parameters
     ----------
@@ -104,5 +101,5 @@ def _load(name: str, file: str, original: ModuleType) -> ModuleType | None:
         return None
     copy = importlib.util.module_from_spec(spec)
     loader.exec_module(copy)
-    # A loader that knows the file already returns what it has loaded before.
+    # A loader that knows the file already returns the module it has loaded before.
     return copy if copy is not original else None

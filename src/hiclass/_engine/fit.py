@@ -1,10 +1,10 @@
 """Fits one estimator per local problem: here, in threads, in other processes or on a cluster.
 
-The story: problems become tasks, each with an unfitted estimator; an engine, chosen by joblib's
-active backend, hands batches of them to a worker, :func:`fit_batch`; what comes back is collected.
-The worker is a plain function on arrays, the same for every engine. X is shared, never sent per
-task: a task brings row numbers and slices its own rows. What cannot be shared (frames, lists)
-travels as the rows of a task. Problems come largest first, and small ones travel in batches.
+Problems become tasks, each with an unfitted estimator. An engine, chosen by joblib's active
+backend, passes batches of tasks to a worker, :func:`fit_batch`, and the results are collected. The
+worker is a plain function on arrays, the same for every engine. X is shared and never sent per
+task: a task has row numbers and slices its own rows. If X cannot be shared (frames, lists), the
+rows are sent with a task. Problems come largest first, and small ones are sent in batches.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from hiclass._typing import IntArray
 from hiclass._warnings import warn_user
 from hiclass._wrapping import unwrap
 
-#: With fewer rows than this a fit is often over before other processes could help: it starts here,
-#: and only what is left after a while is handed to them.
+#: With fewer rows, a fit often ends before other processes could help. It starts in this process,
+#: and only the rest after a while is passed to others.
 _FEW_ROWS = 1000
 _A_WHILE = 0.5
 _MOST_TASKS = 256
@@ -52,14 +52,14 @@ _MOST_TASKS = 256
 
 @dataclass(frozen=True)
 class FitSettings:
-    """How local problems are fitted.
+    """Settings of the engine.
 
     Attributes
     ----------
     n_jobs : int or None
         Number of parallel jobs, with joblib's meaning.
     checkpoint_dir : str or None
-        Where finished models are kept.
+        The directory for finished models.
     verbose : int
         Whether to show progress.
     title : str
@@ -67,7 +67,7 @@ class FitSettings:
     min_coef : float
         The smallest absolute value of a weight that linear classifiers of sparse rows keep.
     listening : callable or None
-        ``(title, n_problems, hand_on=...)`` to what is told about every fit; None: nothing is.
+        ``(title, n_problems, hand_on=...)`` to a listener that is told about every fit, or None.
     """
 
     n_jobs: int | None = None
@@ -120,7 +120,7 @@ def fit_problems(
         progress = Progress(n_problems, settings.title, enabled=True)
     listener = None
     if settings.listening is not None:
-        # A checkpoint, or another process, must not get what belongs to the fit around it.
+        # A checkpoint, or another process, must not get state of the surrounding fit.
         here = effective_n_jobs(settings.n_jobs) == 1 and settings.checkpoint_dir is None
         listener = settings.listening(settings.title, n_problems, hand_on=here)
     tasks = _tasks(problems, make_estimator, describe, progress, listener)
@@ -128,7 +128,7 @@ def fit_problems(
     classifiers: dict[int, Any] = {}
     gates: dict[int, Any] = {}
     remarks: set[str] = set()
-    # Closed at once when something goes wrong here: the engine then stops its workers.
+    # Closed immediately after an error, so that the engine stops its workers.
     with progress or nullcontext(), listener or nullcontext(), closing(run):
         for done in run:
             (gates if done.gate else classifiers)[done.owner] = done.estimator
@@ -144,7 +144,7 @@ def fit_problems(
 
 
 def is_per_row(value: Any, n_rows: int) -> bool:
-    """Whether a fit parameter has one entry per row, as scikit-learn decides it."""
+    """Whether a fit parameter has one entry per row, by the rule of scikit-learn."""
     if isinstance(value, str | bytes | dict | set) or getattr(value, "shape", None) == ():
         return False
     if not (hasattr(value, "__len__") or hasattr(value, "shape")):
@@ -157,26 +157,26 @@ def is_per_row(value: Any, n_rows: int) -> bool:
 
 @dataclass(frozen=True)
 class Task:
-    """One estimator to fit. ``X`` is None where the rows are sliced from the shared X."""
+    """One estimator to fit. ``X`` is None if the rows are sliced from the shared X."""
 
     owner: int
     gate: bool
     estimator: Any
     rows: IntArray | None
     target: IntArray
-    name: str | Callable[[], str]  # worked out only where it is needed
+    name: str | Callable[[], str]  # computed only when needed
     X: Any = None
 
 
 @dataclass(frozen=True)
 class Shared:
-    """What all tasks of a fit have in common, apart from X."""
+    """What all tasks of a fit have in common, except X."""
 
     fit_params: dict[str, Any]
     per_row: frozenset[str]
     checkpoint_dir: str | None
     min_coef: float = 0.0
-    norm: float = np.inf  # the largest one of a row
+    norm: float = np.inf  # the largest number of entries in a row
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ def _tasks(
     progress: Progress | None,
     listener: LocalFits | None = None,
 ) -> Iterator[Task]:
-    """Make the tasks of problems, one after the other."""
+    """Create the tasks of problems, one after the other."""
     for p in problems:
         name = partial(describe, p)
         if progress is not None:
@@ -212,22 +212,22 @@ def _tasks(
 
 @dataclass(frozen=True)
 class Engine:
-    """One place where local classifiers are fitted.
+    """A place where local classifiers are fitted.
 
     Attributes
     ----------
     name : str
-        What it is called.
+        The name of the engine.
     claims : callable
-        ``(joblib's active backend)`` to whether the user wants this engine by it.
+        ``(joblib's active backend)`` to whether it selects this engine.
     run : callable
-        ``(worker, batches, X, shared, n_workers)`` to fitted estimators, in any order: calls
-        ``worker(batch, X, shared)``, which returns a list of them, for every batch. X is None
-        where tasks bring their rows.
+        ``(worker, batches, X, shared, n_workers)`` to fitted estimators, in any order. Calls
+        ``worker(batch, X, shared)``, which returns a list of them, for every batch. X is None if
+        tasks have their rows.
     n_workers : callable
-        ``(n_jobs)`` to how many workers there are.
+        ``(n_jobs)`` to the number of workers.
     sees_memory : bool, default=False
-        Whether workers see the objects of this process, so that nothing has to travel.
+        Whether workers share the memory of this process, so that nothing has to be sent.
     elsewhere : bool, default=False
         Whether even a small fit, or one job, runs there and not in this process.
     """
@@ -240,7 +240,7 @@ class Engine:
     elsewhere: bool = False
 
 
-#: All engines, by name; the last one that claims joblib's active backend runs.
+#: All engines, by name; the last one that claims joblib's active backend is used.
 ENGINES: dict[str, Engine] = {
     engine.name: engine
     for engine in (
@@ -265,18 +265,18 @@ ENGINES: dict[str, Engine] = {
 def _run(
     tasks: Iterator[Task], n_problems: int, X: Any, shared: Shared, n_jobs: int | None
 ) -> Generator[Fitted, None, None]:
-    """Hand the tasks to the engine that joblib's settings select."""
+    """Pass the tasks to the engine that joblib's settings select."""
     backend, _ = get_active_backend()
     engine = next(e for e in reversed(ENGINES.values()) if e.claims(backend))
     free = not (engine.elsewhere or _is_chosen())
     if not engine.elsewhere:
-        # A single problem is not worth the start of processes, unless they were asked for.
+        # A single problem does not justify starting processes, unless the user chose them.
         at_once = 1 if free and n_problems == 1 else effective_n_jobs(n_jobs)
         yield from _run_here(tasks, n_problems, X, shared, at_once)
     first = next(tasks, None)
     if first is None:
         return
-    # Threads need no start. Judged by the largest problem, should a factory make others as well.
+    # Threads need no start. Decided by the largest problem, even if a factory creates others.
     fit_params = with_groups(first.estimator, shared.fit_params)
     if free and fits_in_threads(first.estimator, X, fit_params):
         engine = ENGINES["threads"]
@@ -290,7 +290,7 @@ def _run(
 
 
 def _is_chosen() -> bool:
-    """Whether the user, or whoever called us in a worker, has told joblib what to use."""
+    """Whether the user, or the caller in a worker, has chosen a joblib backend."""
     with joblib.parallel_config() as settings:
         return any(
             settings[name] is not default_parallel_config[name]
@@ -301,11 +301,11 @@ def _is_chosen() -> bool:
 def _run_here(
     tasks: Iterator[Task], n_problems: int, X: Any, shared: Shared, n_jobs: int
 ) -> Iterator[Fitted]:
-    """Fit in this process: with one job everything, with several a small fit, for a while."""
+    """Fit in this process: with one job everything, with several jobs a small fit, for a while."""
     if n_jobs > 1 and n_rows_of(X) >= _FEW_ROWS:
         return
     start = time.monotonic()
-    # Many problems are small: more threads of BLAS or OpenMP only get into each other's way.
+    # Many problems are small: further threads of BLAS or OpenMP only slow each other down.
     limit = thread_pools(len(sys.modules)).limit(limits=1) if n_problems > 1 else nullcontext()
     with limit:
         for batch in _batches(tasks, n_problems, n_rows_of(X), 1, lambda task: not _is_fast(task)):
@@ -315,7 +315,7 @@ def _run_here(
 
 
 def _can_be_shared(X: Any) -> bool:
-    """Whether other processes can see X without a copy: as a memory map or in Ray's store."""
+    """Whether other processes can access X without a copy: as a memory map or in Ray's store."""
     return sp.issparse(X) or (isinstance(X, np.ndarray) and not X.dtype.hasobject)
 
 
@@ -326,9 +326,9 @@ def _batches(
     n_workers: int,
     ends: Callable[[Task], bool] = lambda task: False,
 ) -> Iterator[list[Task]]:
-    """Group small tasks, so that sending them costs little beside fitting them.
+    """Group small tasks, so that sending them is cheap compared to fitting them.
 
-    ``ends`` says which task is the last one of its batch.
+    ``ends`` tells which task is the last one of its batch.
     """
     enough = max(n_rows // (4 * n_workers), 1)
     # No batch may be so large that others wait for it in the end.
@@ -346,7 +346,7 @@ def _batches(
 
 
 def _travelling(tasks: Iterator[Task], X: Any) -> Iterator[Task]:
-    """Tasks as they are sent to other processes: with names and, if X is given, their rows."""
+    """Tasks in the form for other processes: with names and, if X is given, their rows."""
     for task in tasks:
         rows = None if X is None else take_rows(X, task.rows)
         yield replace(task, name=_text(task.name), X=rows)
@@ -358,7 +358,7 @@ def _travelling(tasks: Iterator[Task], X: Any) -> Iterator[Task]:
 def fit_batch(batch: list[Task], X: Any, shared: Shared) -> list[Fitted]:
     """Fit some tasks, wherever this runs.
 
-    An estimator that calls joblib itself gets no workers of its own: they all have work already.
+    An estimator that calls joblib itself gets no workers, because all of them are busy.
     """
     with joblib.parallel_config(backend="sequential"):
         return _fit_all(batch, X, shared, _fit_beside_others)
@@ -367,7 +367,7 @@ def fit_batch(batch: list[Task], X: Any, shared: Shared) -> list[Fitted]:
 def _fit_all(
     batch: list[Task], X: Any, shared: Shared, fit_one: Callable[[Task, Any, Shared], Fitted]
 ) -> list[Fitted]:
-    """Fit some tasks: in one call those that can be, and the others one after the other."""
+    """Fit some tasks: in one call if possible, otherwise one after the other."""
     found = fit_tasks(batch, X, shared) if any(map(_is_fast, batch)) else [None] * len(batch)
     return [
         fit_one(task, X, shared) if packed is None else Fitted(task.owner, task.gate, packed)
@@ -380,7 +380,7 @@ def _is_fast(task: Task) -> bool:
 
 
 def _fit_beside_others(task: Task, X: Any, shared: Shared) -> Fitted:
-    """Fit one task while other threads of this process may fit others."""
+    """Fit one task while other threads of this process may fit other tasks."""
     with alone(task.estimator):
         return _fit_one(task, X, shared)
 
@@ -404,7 +404,8 @@ def _fit_one(task: Task, X: Any, shared: Shared) -> Fitted:
     except Exception as error:
         error.add_note(f"while fitting the classifier of {_text(task.name)}")
         failure = _that_travels(error)
-    if failure is not None:  # not inside the handler: the old error must not travel as its context
+    # not inside the handler, so that the old error is not sent as its context
+    if failure is not None:
         raise failure
     return Fitted(task.owner, task.gate, estimator, tuple(remarks))
 
@@ -427,7 +428,7 @@ def _fit_or_load(
 def _fit_estimator(
     estimator: Any, X: Any, target: IntArray, params: dict[str, Any], shared: Shared
 ) -> Any:
-    """Fit an estimator; if it is linear, on the columns that its rows have, and packed then."""
+    """Fit an estimator; if it is linear, on the columns that occur in its rows, and packed."""
     if "sample_weight" in params:
         check_weights(unwrap(estimator).model, target, params["sample_weight"])
 
@@ -439,7 +440,7 @@ def _fit_estimator(
         ):
             estimator.fit(rows, target, **named_for_fit(estimator, params))
 
-    # Other parameters, such as the weights to begin with, may have an entry per column.
+    # Other parameters, such as initial weights, may have one entry per column.
     packed = None
     if (sp.issparse(X) or shared.min_coef) and params.keys() <= {"sample_weight"}:
         packed = fit_packed(estimator, X, fit, min_coef=shared.min_coef, norm=shared.norm)
@@ -451,7 +452,7 @@ def _fit_estimator(
 
 
 def _that_travels(error: Exception) -> Exception:
-    """The error, or its message where no process could send it to another, which would lose it."""
+    """The error, or its message if the error cannot be sent to another process."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:

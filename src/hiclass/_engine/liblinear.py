@@ -1,17 +1,17 @@
-"""Fits a ``LinearSVC`` without checking its rows once more, with the result of its own ``fit``.
+"""Fits a ``LinearSVC`` without checking its rows again, with the same result as ``fit``.
 
-On a few dozen rows ``LinearSVC.fit`` spends most of its time on checks of rows, labels and
-parameters. The engine hands out slices of what was checked as a whole, so this module has a quick
-look and then calls liblinear as ``fit`` would. Whatever is unusual is left to ``fit`` itself: other
-classes, other kinds of rows, invalid parameters, and those that mean more than a fit.
+On a few dozen rows, ``LinearSVC.fit`` spends most of its time on checks of rows, labels and
+parameters. The engine passes slices of rows that were checked as a whole, so this module makes a
+few quick checks and then calls liblinear as ``fit`` would. All unusual cases are left to ``fit``
+itself: other classes, other kinds of rows, and invalid or unusual parameters.
 
-liblinear is reached through private names of scikit-learn, which may change. So nothing is taken
-on trust: before the first use in a process, two small problems are fitted both ways. Unless the
-results are the same to the last bit, ``fit`` is used throughout.
+liblinear is accessed through private names of scikit-learn, which may change. Before the first use
+in a process, two small problems are therefore fitted both ways. Unless the results are identical to
+the last bit, ``fit`` is always used.
 
-liblinear has one random generator per process. Here every call has a copy of liblinear to itself,
-so that what is found does not depend on what other threads fit. Whatever is left to ``fit`` uses
-the generator of the process, one estimator after the other.
+liblinear has one random generator per process. Here, every call has its own copy of liblinear, so
+that the result does not depend on other threads. Estimators that are left to ``fit`` use the
+generator of the process, one after the other.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from hiclass._engine.copies import Copies
 from hiclass._linear.fast_svc import FastLinearSVC, has_own_generator, is_seed
 from hiclass._typing import AnyArray, IntArray
 
-#: What ``fit`` uses of the class. A subclass may add to that but not change any of it.
+#: The parts of the class that ``fit`` uses. A subclass may add to them but not change them.
 _USED = {
     name: getattr(LinearSVC, name, None)
     for name in ("fit", "_validate_params", "_parameter_constraints")
 }
-#: The parameters that are known here: one that scikit-learn adds must not be ignored.
+#: The known parameters: a parameter that scikit-learn adds must not be ignored.
 _KNOWN = {
     "C", "class_weight", "dual", "fit_intercept", "intercept_scaling", "loss", "max_iter",
     "multi_class", "penalty", "random_state", "tol", "verbose",
@@ -58,14 +58,13 @@ _MAX_SEED = np.iinfo(np.intc).max
 #: liblinear, with a random generator for every caller.
 _modules = Copies(svm_liblinear)
 
-#: Held by estimators that draw from the generator of the process, for as long as they are fitted.
-#: Whatever they start meanwhile, in threads of their own, must not wait for it: it is not the lock
-#: of the module itself.
+#: Held while estimators that use the generator of the process are fitted. Threads that they start
+#: must not wait for it, so it is not the lock of the module itself.
 _turn = threading.RLock()
 
 _works: bool | None = None  # not known yet
 _looking = threading.Lock()
-#: A random generator of every thread.
+#: One random generator per thread.
 _generators = threading.local()
 
 
@@ -73,7 +72,7 @@ _generators = threading.local()
 
 
 def fit_linear_svc(estimator: Any, X: Any, target: IntArray, fit_params: dict[str, Any]) -> None:
-    """Fit a ``LinearSVC``, with the result of its ``fit`` whatever other threads are fitting.
+    """Fit a ``LinearSVC`` with the result of its ``fit``, whatever other threads are fitting.
 
     Parameters
     ----------
@@ -115,7 +114,7 @@ def fit_quickly(estimator: Any, X: Any, target: IntArray, fit_params: dict[str, 
 
 
 def check_weights(estimator: Any, target: IntArray, weight: Any) -> None:
-    """Refuse a class without weight: liblinear leaves its rows out and mixes the classes up."""
+    """Reject a class without weight, because liblinear drops its rows and confuses the classes."""
     if weight is None or not isinstance(estimator, LinearSVC):
         return
     if len(np.unique(target[np.asarray(weight) != 0])) <= target.max():
@@ -125,7 +124,7 @@ def check_weights(estimator: Any, target: IntArray, weight: Any) -> None:
         )
 
 
-# -- beside other threads ----------------------------------------------------------------------
+# -- threads ---------------------------------------------------------------------------------------
 
 
 def fits_in_threads(estimator: Any, X: Any, fit_params: dict[str, Any]) -> bool:
@@ -158,10 +157,11 @@ def fits_in_threads(estimator: Any, X: Any, fit_params: dict[str, Any]) -> bool:
 
 
 def alone(estimator: Any) -> AbstractContextManager[Any]:
-    """What to hold while an estimator is fitted in a thread beside others.
+    """The lock to hold while an estimator is fitted in a thread next to others.
 
-    If something inside it draws from the random generator of the process, a lock: the result then
-    does not depend on other threads. Not for a ``LinearSVC``: :func:`fit_linear_svc` sees to that.
+    It is a lock if something inside the estimator uses the random generator of the process, so that
+    the result does not depend on other threads. Not for a ``LinearSVC``, which
+    :func:`fit_linear_svc` handles.
     """
     if isinstance(estimator, LinearSVC) or not _shares_generator(estimator, set()):
         return nullcontext()
@@ -169,9 +169,9 @@ def alone(estimator: Any) -> AbstractContextManager[Any]:
 
 
 def _shares_generator(value: Any, seen: set[int]) -> bool:
-    """Whether a parameter, or something inside it, is fitted by liblinear, or libsvm at random.
+    """Whether a parameter, or something inside it, uses liblinear, or libsvm with randomness.
 
-    ``seen`` has the identities of what was looked at: an estimator may know itself.
+    ``seen`` has the identities of visited objects, because an estimator may contain itself.
     """
     if id(value) in seen:
         return False
@@ -196,7 +196,7 @@ def _shares_generator(value: Any, seen: set[int]) -> bool:
     return any(_shares_generator(part, seen) for part in parts)
 
 
-# -- what is usual -----------------------------------------------------------------------------
+# -- usual cases -----------------------------------------------------------------------------------
 
 
 def _is_usual(estimator: Any) -> bool:
@@ -207,7 +207,7 @@ def _is_usual(estimator: Any) -> bool:
         return False
     params = dict(vars(estimator))
     params.pop("_metadata_request", None)
-    # Everything else in there is something that only fit may know of, such as callbacks.
+    # Anything else is something that only fit may know, such as callbacks.
     if params.keys() != _KNOWN or not is_seed(params.pop("random_state")):
         return False
     try:
@@ -217,14 +217,14 @@ def _is_usual(estimator: Any) -> bool:
 
 
 def _are_usual_fit_params(svc: Any, fit_params: dict[str, Any]) -> bool:
-    # Whether weights of rows and of classes are combined depends on the version.
+    # Whether row and class weights are combined depends on the version.
     weighted_twice = svc.class_weight is not None and fit_params.get("sample_weight") is not None
     return fit_params.keys() <= {"sample_weight"} and not weighted_twice
 
 
 @lru_cache(maxsize=64, typed=True)
 def _are_usual_parameters(**params: Any) -> bool:
-    """Whether parameters are valid, and liblinear is all that is needed."""
+    """Whether parameters are valid, and only liblinear is needed."""
     try:
         validate_parameter_constraints(
             _USED["_parameter_constraints"], params, caller_name="LinearSVC"
@@ -251,7 +251,7 @@ def _are_usual_rows(X: Any) -> bool:
 
 
 def _count_codes(target: Any, n_rows: int) -> int:
-    """The number of classes of a target that consists of all of 0..k-1; 0 for any other one."""
+    """The number of classes of a target that consists of all of 0..k-1; 0 for any other target."""
     if target.ndim != 1 or target.dtype.kind != "i" or not 0 < len(target) == n_rows:
         return 0
     if target.min() < 0 or target.max() >= n_rows:
@@ -260,11 +260,11 @@ def _count_codes(target: Any, n_rows: int) -> int:
     return len(counts) if counts.all() else 0
 
 
-# -- the quick way -----------------------------------------------------------------------------
+# -- the fast fit ----------------------------------------------------------------------------------
 
 
 def _fit(svc: Any, X: Any, target: IntArray, n_classes: int, sample_weight: Any) -> bool:
-    """What ``LinearSVC.fit`` does after its checks; False if it has to be called itself."""
+    """The part of ``LinearSVC.fit`` after its checks; False if ``fit`` has to be called."""
     solver = _solver(svc, X.shape)
     if solver is None:
         return False
@@ -279,7 +279,7 @@ def _fit(svc: Any, X: Any, target: IntArray, n_classes: int, sample_weight: Any)
 
 
 def _solver(svc: Any, shape: tuple[int, int]) -> int | None:
-    """The number of liblinear's solver; None where there is none for these parameters."""
+    """The number of liblinear's solver; None if there is none for these parameters."""
     rows = SimpleNamespace(shape=shape)
     dual = svm_classes._validate_dual_parameter(svc.dual, svc.loss, svc.penalty, "ovr", rows)
     try:
@@ -291,7 +291,7 @@ def _solver(svc: Any, shape: tuple[int, int]) -> int | None:
 def _train(
     svc: Any, X: Any, target: AnyArray, solver: int, class_weight: AnyArray, sample_weight: Any
 ) -> tuple[AnyArray, IntArray]:
-    """Weights, with the intercepts in the last column if there are any; iterations per class."""
+    """Weights, with the intercepts in the last column if any, and iterations per class."""
     if sample_weight is None:
         sample_weight = np.ones(len(target))
     else:
@@ -309,14 +309,14 @@ def _train(
             class_weight,
             svc.max_iter,
             _draw(svc.random_state),
-            0.1,  # of regression only
+            0.1,  # for regression only
             sample_weight,
         )
     return raw, n_iter
 
 
 def _set_fitted(svc: Any, raw: AnyArray, n_iter: int, classes: IntArray) -> None:
-    if n_iter >= svc.max_iter:  # as there, with its error for weights that are all zero
+    if n_iter >= svc.max_iter:  # as in scikit-learn, with its error for weights that are all zero
         _warn_not_converged()
     svc.n_features_in_ = raw.shape[1] - bool(svc.fit_intercept)
     svc.classes_ = classes
@@ -334,7 +334,7 @@ def _draw(random_state: Any) -> int:
 
 @lru_cache(maxsize=64)
 def _first_draw(seed: int) -> int:
-    # A generator of every thread is seeded anew: to make one takes as long as a small fit.
+    # The generator of a thread is seeded again, because creating one takes as long as a small fit.
     if not hasattr(_generators, "own"):
         _generators.own = np.random.RandomState(seed)
     else:
@@ -345,7 +345,7 @@ def _first_draw(seed: int) -> int:
 def _warn_not_converged() -> None:
     """Warn in the name of scikit-learn, so that filters for its modules apply.
 
-    Calling ``fit`` for its warning would repeat just the fits that take longest.
+    Calling ``fit`` for its warning would repeat the slowest fits.
     """
     warnings.warn_explicit(
         "Liblinear failed to converge, increase the number of iterations.",
@@ -359,8 +359,8 @@ def _warn_not_converged() -> None:
 
 @lru_cache(maxsize=1)
 def _warning_line() -> int:
-    """The line where scikit-learn warns, since Python prints it below the warning."""
-    lines = linecache.getlines(svm_base.__file__)  # none where there is no source to print
+    """The line where scikit-learn warns, because Python prints it below the warning."""
+    lines = linecache.getlines(svm_base.__file__)  # none if there is no source to print
     message = next((i for i, line in enumerate(lines) if "Liblinear failed" in line), 0)
     calls = (i for i in range(message, 0, -1) if "warn(" in lines[i])
     return 1 + next(calls, 0)
@@ -370,12 +370,12 @@ def _warning_line() -> int:
 
 
 def _is_as_fit() -> bool:
-    """Whether ``_fit`` does as ``LinearSVC.fit``; found out on the first call in a process."""
+    """Whether ``_fit`` gives the results of ``LinearSVC.fit``; tested once per process."""
     global _works
     if _works is None:
         with _looking:
             if _works is None:
-                # Threads that are not ours may be using the random generator of the process.
+                # Threads of other programs may be using the random generator of the process.
                 _works = any(_agrees() for _ in range(3))
     return _works
 
@@ -391,7 +391,7 @@ def _agrees() -> bool:
         return _agrees_on(dual, sp.csr_matrix(rows), target, rows[:, 0] ** 2) and _agrees_on(
             primal, rows, np.minimum(target, 1), None
         )
-    except Exception:  # whatever it is: then it does not work
+    except Exception:  # whatever the error is: then it does not work
         return False
 
 

@@ -1,8 +1,8 @@
-"""Scores of linear classifiers on rows that were checked before.
+"""Scores of linear classifiers on rows that have already been checked.
 
-``decision_function`` of scikit-learn's linear classifiers checks its rows, which takes longer than
-the product for a few rows or classes, and a hierarchical model queries many small classifiers
-about the same rows. What is unusual is left to the classifier.
+``decision_function`` of scikit-learn's linear classifiers checks its rows. For few rows or classes,
+this takes longer than the product, and a hierarchical model queries many small classifiers about
+the same rows. Unusual cases are left to the classifier.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from hiclass._rows import csr_like, is_csr, numbers_of
 from hiclass._state import Packed
 from hiclass._typing import AnyArray
 
-#: What linear classifiers inherit, and ours has.
+#: The base classes of linear classifiers, including our own.
 _DECISIONS = (LogisticRegression.decision_function, FastLinearSVC.decision_function)
 _PREDICT = LinearSVC.predict
 
-#: To set entries to zero takes so many times as long as to copy a weight.
+#: The cost of setting an entry to zero, relative to copying a weight.
 _COPY_COST = 4
-#: So many numbers of rows are made dense for many classifiers.
+#: The largest number of entries of rows that are made dense for many classifiers.
 _MOST_DENSE = 2_000_000
 
 
 def linear_scores(estimator: Any, X: Any) -> AnyArray:
-    """What ``estimator.decision_function(X)`` returns."""
+    """The result of ``estimator.decision_function(X)``."""
     if _takes_all_entries(estimator, X):
         return _packed_product(estimator, X)
     if isinstance(estimator, Packed):
@@ -44,8 +44,8 @@ def linear_scores(estimator: Any, X: Any) -> AnyArray:
 def many_linear_scores(estimators: Iterable[Any], X: Any) -> Iterator[AnyArray]:
     """``linear_scores`` of many classifiers for the same rows, up to rounding.
 
-    Where rows are few, the columns that occur in them are made dense once, and every packed
-    classifier takes its own of these.
+    If there are few rows, their columns are made dense once, and every packed classifier selects
+    its own columns from these.
     """
     columns = np.unique(X.indices) if is_csr(X) else np.zeros(0, dtype=np.intp)
     few = is_csr(X) and X.dtype == np.float64 and X.shape[0] * len(columns) <= _MOST_DENSE
@@ -67,7 +67,7 @@ def many_linear_scores(estimators: Iterable[Any], X: Any) -> Iterator[AnyArray]:
 
 
 def _takes_all_entries(packed: Any, X: Any) -> bool:
-    """Whether rows are multiplied with the weights of a packed classifier as they are."""
+    """Whether a packed classifier multiplies rows without selecting columns."""
     if not isinstance(packed, Packed):
         return False
     some = not packed.double and len(packed.columns) < packed.n_features
@@ -75,7 +75,7 @@ def _takes_all_entries(packed: Any, X: Any) -> bool:
 
 
 def _has_weights(estimator: Any, X: Any, n_columns: int) -> bool:
-    """Whether scores are a product of usual rows with weights for so many columns."""
+    """Whether scores are a product of usual rows with weights for this many columns."""
     known = getattr(type(estimator), "decision_function", None) in _DECISIONS
     if not known or not _are_usual(X):
         return False
@@ -87,8 +87,8 @@ def _has_weights(estimator: Any, X: Any, n_columns: int) -> bool:
 def _packed_product(packed: Packed, X: Any) -> AnyArray:
     """The product with the columns of a packed classifier.
 
-    Entries of other columns stay, which takes less time than to take them out: of many entries with
-    a weight of zero, of few with a value of zero.
+    Entries of other columns stay, which is faster than removing them: many entries get a zero
+    weight, few entries get a zero value.
     """
     weights, n = packed.estimator.coef_.T, len(packed.columns)
     X = _as_weights_are(X, weights, packed.estimator)
@@ -102,9 +102,9 @@ def _packed_product(packed: Packed, X: Any) -> AnyArray:
 
 
 def _as_weights_are(X: Any, weights: Any, estimator: Any) -> Any:
-    """Rows in the precision of the weights, as ``FastLinearSVC`` does: not a copy of all weights.
+    """Rows in the precision of the weights, as in ``FastLinearSVC``: weights are not copied.
 
-    ``astype`` of SciPy also adds up duplicate entries. To find none takes it longer than a product.
+    ``astype`` of SciPy also sums duplicate entries. Finding none takes longer than a product.
     """
     if X.dtype == weights.dtype or not isinstance(estimator, FastLinearSVC) or not sp.issparse(X):
         return X
@@ -115,7 +115,8 @@ def _as_weights_are(X: Any, weights: Any, estimator: Any) -> Any:
 
 def _product(X: Any, weights: Any, estimator: Any) -> AnyArray:
     X = _as_weights_are(X, weights, estimator)
-    with np.errstate(invalid="ignore", over="ignore"):  # callers look at what is not finite
+    # callers check for values that are not finite
+    with np.errstate(invalid="ignore", over="ignore"):
         found = X @ weights
         found = found.toarray() if sp.issparse(found) else found
         scores = found + getattr(estimator, "intercept_", 0.0)
@@ -123,7 +124,7 @@ def _product(X: Any, weights: Any, estimator: Any) -> AnyArray:
 
 
 def _needed(X: Any, coef: Any) -> tuple[Any, Any]:
-    """The factors of a product; of weights of another type, which are converted, what is needed."""
+    """The factors of a product; weights of another type are reduced to the needed ones first."""
     if coef.dtype == X.dtype or sp.issparse(coef) or not is_csr(X) or X.nnz >= coef.shape[1]:
         return X, coef.T
     columns, place = np.unique(X.indices, return_inverse=True)
@@ -132,19 +133,19 @@ def _needed(X: Any, coef: Any) -> tuple[Any, Any]:
 
 
 def linear_choice(estimator: Any, X: Any) -> AnyArray:
-    """What ``estimator.predict(X)`` returns."""
+    """The result of ``estimator.predict(X)``."""
     linear = estimator.estimator if isinstance(estimator, Packed) else estimator
     if getattr(type(linear), "predict", None) is not _PREDICT:
         return np.asarray(estimator.predict(X))
     scores = linear_scores(estimator, X)
-    if not np.isfinite(scores).all():  # rows that nobody has checked: predict raises the error
+    if not np.isfinite(scores).all():  # unchecked rows: predict raises the error
         return np.asarray(estimator.predict(X))
     best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
     return np.asarray(linear.classes_[best])
 
 
 def _are_usual(X: Any) -> bool:
-    """Whether rows are in the form that scikit-learn's checks would leave as it is."""
+    """Whether rows are in the form that scikit-learn's checks would not change."""
     if sp.issparse(X):
         return X.format == "csr" and X.dtype == np.float64
     return type(X) in (np.ndarray, np.memmap) and X.ndim == 2 and X.dtype == np.float64

@@ -1,4 +1,4 @@
-"""Local classifiers as objects: what can be one, its copies, tags, seeds and arguments."""
+"""Local classifiers as objects: valid types, clones, tags, seeds and arguments."""
 
 from __future__ import annotations
 
@@ -20,21 +20,20 @@ _PLAIN = (type(None), bool, int, float, str)
 
 @dataclass(frozen=True)
 class Prototype:
-    """What is copied and fitted for every local problem.
+    """The estimator that is cloned and fitted for every local problem.
 
     Attributes
     ----------
     given : estimator, ByDepth or callable
-        The estimator, or one by depth, or a callable that takes the key of a problem and returns
-        one.
+        The estimator, one by depth, or a callable that takes the key of a problem and returns one.
     parameter : str
-        The parameter of the hierarchical classifier that holds it.
+        The parameter of the hierarchical classifier that holds the estimator.
     default : str
-        What it is by default, as a user writes it.
+        The default, as a user writes it.
     kinds : str
-        What it may be, for error messages.
+        The valid types, for error messages.
     may_vary : bool, default=True
-        Whether it may differ between problems: be a callable or a ``ByDepth``.
+        Whether it may be a callable or a ``ByDepth``, which differ between problems.
     """
 
     given: Any
@@ -45,7 +44,7 @@ class Prototype:
 
     @property
     def is_factory(self) -> bool:
-        """Whether it is a callable that makes estimators."""
+        """Whether it is a callable that creates estimators."""
         given = self.given
         if not self.may_vary or hasattr(given, "fit"):
             return False
@@ -57,15 +56,15 @@ class Prototype:
 
     @property
     def typical(self) -> Any:
-        """The estimator whose methods and tags are those of all; None if a callable makes them."""
+        """The estimator with the methods and tags of all estimators; None for a callable."""
         if self._varies_by_depth:
             return self.given.estimator
         return None if self.is_factory else self.given
 
     def by_depth(self) -> tuple[Any, ...]:
-        """The estimators from depth 0 on, checked; the last one serves all deeper problems.
+        """The checked estimators by depth, starting at 0; the last is used for deeper problems.
 
-        As a rule there is one for all, and none if a callable makes them.
+        Usually there is one for all depths, and none for a callable.
         """
         if self.is_factory:
             return ()
@@ -73,29 +72,29 @@ class Prototype:
         return tuple(self._checked(estimator, self.parameter) for estimator in given)
 
     def tags(self) -> Any:
-        """Tags of the estimator; None if it is trusted with any X."""
+        """Tags of the estimator; None if any X is accepted."""
         return None if self.is_factory else estimator_tags(self.typical)
 
     def promises_proba(self, calibrated: bool) -> bool:
-        """Whether fitted copies will have probabilities; a callable is trusted to see to it."""
+        """Whether fitted clones will have probabilities; a callable is assumed to provide them."""
         names = ("predict_proba", "decision_function") if calibrated else ("predict_proba",)
         given = self.by_depth() if self._varies_by_depth else (self.typical,)
         return self.is_factory or all(any(hasattr(e, name) for name in names) for e in given)
 
     def of(self, key: Any) -> Any:
-        """The estimator that the callable makes for the problem with this key, checked."""
+        """The checked estimator that the callable creates for the problem with this key."""
         return self._checked(self.given(key), f"{self.parameter}({key!r})")
 
     def _checked(self, estimator: Any, name: str) -> Any:
         if inspect.isclass(estimator):
             kind = estimator.__name__
-            raise TypeError(f"{name} is the class {kind}; give an instance, {kind}().")
+            raise TypeError(f"{name} is the class {kind}. Pass an instance: {kind}().")
         if not hasattr(estimator, "fit"):
-            raise TypeError(f"{name}={estimator!r} has no fit method. Give {self.kinds}.")
+            raise TypeError(f"{name}={estimator!r} has no fit method. Pass {self.kinds}.")
         return estimator
 
     def routing(self, owner: Any) -> MetadataRouter:
-        """Which metadata the methods of the hierarchical classifier hand to the estimator."""
+        """The metadata that the methods of the hierarchical classifier pass to the estimator."""
         router = MetadataRouter(owner=owner).add_self_request(owner)
         if not self.is_factory:
             mapping = MethodMapping()
@@ -106,14 +105,14 @@ class Prototype:
         return router
 
     def check_inner_params(self, params: dict[str, Any], given: Any, owner: Any) -> None:
-        """Refuse parameters of the estimator inside where there is none that has parameters."""
+        """Reject parameters of the inner estimator if it has no parameters."""
         inside = params.get(self.parameter, given)
         inner = next((key for key in params if key.startswith(f"{self.parameter}__")), None)
         if inner is not None and not hasattr(inside, "set_params"):
             meaning = f", which stands for {self.default}," if inside is None else ""
             raise ValueError(
                 f"{inner!r} cannot be set, because {self.parameter}={inside!r}{meaning} has no "
-                f"parameters. Give an estimator with this parameter, for example "
+                "parameters. Pass an estimator with this parameter, for example "
                 f"{type(owner).__name__}({self.default})."
             )
 
@@ -128,10 +127,10 @@ def copy_estimator(estimator: Any) -> Any:
 
 
 def is_plain(estimator: Any) -> bool:
-    """Whether an estimator is all in its parameters, and copies can share the values of these.
+    """Whether an estimator is defined by its parameters, whose values clones can share.
 
-    As a rule for the classifiers of scikit-learn. Then there is no need for ``clone`` and
-    ``get_params``, which read the signature of the constructor: that takes as long as a small fit.
+    This is usual for the classifiers of scikit-learn. It avoids ``clone`` and ``get_params``, which
+    read the signature of the constructor and take as long as a small fit.
     """
     kind: Any = type(estimator)
     names = _names_of_parameters(kind)
@@ -144,7 +143,7 @@ def is_plain(estimator: Any) -> bool:
 
 @lru_cache(maxsize=64)
 def _names_of_parameters(kind: type) -> Set[str] | None:
-    """The parameters of a class of scikit-learn or of ours; constructors only store them."""
+    """The parameters of a class of scikit-learn or hiclass; constructors only store them."""
     ours = ("sklearn.", "hiclass._linear.")
     if not kind.__module__.startswith(ours) or not issubclass(kind, BaseEstimator):
         return None
@@ -154,7 +153,7 @@ def _names_of_parameters(kind: type) -> Set[str] | None:
 def may_name_classes(estimator: Any) -> bool:
     """Whether an estimator may have parameters that refer to classes, such as ``class_weight``.
 
-    A quick look, since most have none: only then does ``read_class_weights`` have to be called.
+    A quick check, because most estimators have none: only then is ``read_class_weights`` needed.
     """
     if not hasattr(estimator, "get_params"):
         return False
@@ -162,20 +161,20 @@ def may_name_classes(estimator: Any) -> bool:
 
 
 def estimator_tags(estimator: Any) -> Any:
-    """Tags of an estimator; None for an object that has none, which is then trusted with any X."""
+    """Tags of an estimator; None for an object without tags, for which any X is accepted."""
     if not isinstance(estimator, BaseEstimator):
         return None
     tags = get_tags(estimator)
-    # Not get_params: it takes long for a single row.
+    # Not get_params, which takes long for a single row.
     params = (value for name, value in vars(estimator).items() if not name.endswith("_"))
     if isinstance(estimator, BaseComposition) or any(hasattr(value, "fit") for value in params):
-        # Tags of pipelines and other composites leave out what their parts take: let them decide.
+        # Tags of pipelines and other composites do not include those of their parts.
         tags.input_tags.allow_nan = True
     return tags
 
 
 def set_random_state(estimator: Any, seed: int) -> None:
-    """Set every parameter of an estimator that is called ``random_state``."""
+    """Set every parameter of an estimator that is named ``random_state``."""
     if is_plain(estimator):
         if hasattr(estimator, "random_state"):
             estimator.random_state = seed
@@ -188,16 +187,17 @@ def set_random_state(estimator: Any, seed: int) -> None:
 
 
 def check_accepts_weights(estimator: Any, name: str, method: str = "fit") -> None:
-    """Refuse sample weights for an estimator whose ``fit`` has no place for them.
+    """Reject sample weights for an estimator whose ``fit`` does not accept them.
 
-    Weights pass through pipelines and searches; other parameters are for the estimator itself.
+    Weights are passed through pipelines and searches; other parameters are for the estimator
+    itself.
     """
     if name == "sample_weight":
         estimator = unwrap(estimator).model
     try:
         parameters = inspect.signature(getattr(estimator, method)).parameters
     except (AttributeError, TypeError, ValueError):
-        return  # a builtin without a signature, or a step that is none: its fit raises the error
+        return  # a builtin without a signature, or an invalid step: its fit raises the error
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     if name not in parameters and not takes_any:
         raise ValueError(
@@ -209,8 +209,8 @@ def check_accepts_weights(estimator: Any, name: str, method: str = "fit") -> Non
 def named_for_fit(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
     """The keyword arguments for the ``fit`` of an estimator.
 
-    Sample weights get the name under which a pipeline, or a search over one, hands them to its last
-    step. With metadata routing enabled, they do so by themselves.
+    Sample weights get the name under which a pipeline, or a search over one, passes them to its
+    last step. With metadata routing enabled, this is automatic.
     """
     if "sample_weight" not in params or routing_enabled():
         return params
@@ -219,7 +219,7 @@ def named_for_fit(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_groups(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
-    """Keyword arguments with the groups of rows as an estimator takes them, or without them."""
+    """Keyword arguments with the groups of rows if the estimator accepts them."""
     if "groups" not in params:
         return params
     name = name_for_groups(estimator)

@@ -1,17 +1,19 @@
-"""Fits linear classifiers on the columns that occur in their rows, and keeps no other weights.
+"""Fits linear classifiers on the columns that occur in their rows, and stores only these weights.
 
 The rows of one local problem have few of the columns of a large sparse X. A linear classifier has
-the weight 0 for all others, so it is fitted on the narrow matrix. It stays that narrow: ``Packed``
-is the narrow classifier and its columns, and predicts for rows of full width. For users it is
-widened: :func:`widened` gives a working estimator of scikit-learn, whose ``coef_`` is a CSR matrix
-of full width, as ``sparsify()`` makes it. What depends on the number of features, such as
-``dual="auto"``, is decided as it would be at full width. The result is that of a plain ``fit``: to
-the last bit where the solver goes from row to row (``LinearSVC(dual=True)``, ``SGDClassifier``,
-``FastLinearSVC``, ``Perceptron``, ``LogisticRegression`` with sag and saga), but for the rounding
-of averages, and within the solver's tolerance elsewhere.
+weight 0 for all others, so it is fitted on the narrow matrix. It stays narrow: ``Packed`` consists
+of the narrow classifier and its columns, and predicts for rows of full width. For users, it is
+widened: :func:`widened` returns a working estimator of scikit-learn, whose ``coef_`` is a CSR
+matrix of full width, as created by ``sparsify()``.
 
-``KINDS`` has an entry for every type of estimator that can be fitted this way; a class of a room
-above brings its own as ``packing``. Whatever has none, subclasses included, is fitted as it is.
+Settings that depend on the number of features, such as ``dual="auto"``, are chosen as for the full
+width. The result is that of a plain ``fit``: to the last bit if the solver proceeds row by row
+(``LinearSVC(dual=True)``, ``SGDClassifier``, ``FastLinearSVC``, ``Perceptron``,
+``LogisticRegression`` with sag and saga), except for the rounding of averages, and within the
+solver's tolerance otherwise.
+
+``KINDS`` has an entry for every type of estimator that can be fitted this way. A class of a room
+above defines its own as ``packing``. All other types, including subclasses, are fitted as usual.
 """
 
 from __future__ import annotations
@@ -39,11 +41,11 @@ from hiclass._rows import csr_like, is_csr, numbers_of
 from hiclass._state import Packed
 from hiclass._typing import AnyArray, IntArray
 
-#: Above this share of columns all are kept: the weights that would be left out are too few.
+#: Above this share of columns, all are kept, because omitting the others saves too little.
 LARGEST_SHARE = 0.5
 #: The numbers of columns have 32 bits.
 _MOST_COLUMNS = np.iinfo(np.int32).max
-#: To sort an entry takes so many times as long as to look at the flag of a column.
+#: The cost of sorting an entry, relative to checking the flag of a column.
 _SORT_COST = 128
 #: A weight of a CSC matrix and the number of its row.
 _SPARSE_BYTES = 12
@@ -94,7 +96,7 @@ class Kind:
 
 
 def columns_of(X: Any) -> IntArray:
-    """The columns that have entries, ascending; at least one.
+    """The columns with entries in ascending order; at least one.
 
     Parameters
     ----------
@@ -107,16 +109,16 @@ def columns_of(X: Any) -> IntArray:
     """
     if _SORT_COST * X.nnz < X.shape[1]:
         columns = np.unique(X.indices)
-    else:  # so many entries that flags of all columns are worth it
+    else:  # so many entries that flags of all columns are faster
         occurs = np.zeros(X.shape[1], dtype=bool)
         occurs[X.indices] = True
         columns = np.flatnonzero(occurs)
-    # Estimators refuse a matrix without columns.
+    # Estimators reject a matrix without columns.
     return columns if len(columns) else np.zeros(1, dtype=np.intp)
 
 
 def renumbered(X: Any, columns: IntArray) -> Any:
-    """The same rows with the columns that occur only, whose order stays.
+    """The same rows with only the columns that occur, in their order.
 
     Parameters
     ----------
@@ -145,7 +147,7 @@ def fit_packed(
     min_coef: float = 0.0,
     norm: float = np.inf,
 ) -> Packed | None:
-    """Fit an estimator on the columns that occur, where that is possible.
+    """Fit an estimator on the columns that occur, if possible.
 
     Parameters
     ----------
@@ -199,7 +201,7 @@ def _has_droppable(estimator: Any, X: Any) -> bool:
 
 
 def _with_all_columns(fitted: Any, X: AnyArray) -> Packed:
-    """A fitted classifier of dense rows as a packed one, which has all columns."""
+    """A fitted classifier of dense rows as a packed one, with all columns."""
     norm = np.inf
     if _rounds(fitted):
         norm = float(np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64).max(initial=0)))
@@ -208,7 +210,7 @@ def _with_all_columns(fitted: Any, X: AnyArray) -> Packed:
 
 @contextmanager
 def _pinned(pins: list[tuple[Any, Pins]]) -> Iterator[None]:
-    """Set parameters of estimators for a while."""
+    """Set parameters of estimators temporarily."""
     before = [(part, {name: vars(part)[name] for name in own}) for part, own in pins]
     try:
         for part, own in pins:
@@ -249,7 +251,7 @@ def smaller(fitted: Any, X: Any, min_coef: float) -> Packed:
 
 
 def refuse_min_coef(estimator: Any, X: Any, min_coef: float) -> NoReturn:
-    """Say why no weights of a classifier can be dropped."""
+    """Raise an error that states why no weights of a classifier can be dropped."""
     what = f"min_coef={min_coef!r} drops small weights of linear classifiers"
     if not is_csr(X) and type(X) not in (np.ndarray, np.memmap):
         raise ValueError(
@@ -270,13 +272,13 @@ def can_be_packed(estimator: Any) -> bool:
 
 
 def _kind_of(estimator: Any) -> Kind:
-    """How an estimator is fitted on some of the columns, by the table or, of ours, by its class."""
+    """How an estimator is fitted on some of the columns, by the table or by its own class."""
     kind = KINDS.get(type(estimator)) or vars(type(estimator)).get("packing")
     return _OTHER if kind is None else kind
 
 
 def _rounds(estimator: Any) -> bool:
-    """Whether files may have the weights of everything inside in 32 bits."""
+    """Whether files may store the weights of everything inside in 32 bits."""
     kind = _kind_of(estimator)
     return kind.rounds and all(_rounds(part) for part in kind.parts(estimator))
 
@@ -284,7 +286,7 @@ def _rounds(estimator: Any) -> bool:
 def _all_pins(
     estimator: Any, full: Shape, narrow: Shape, whole: bool = True
 ) -> list[tuple[Any, Pins]] | None:
-    """What has to be set while an estimator is fitted, for it and for everything inside it."""
+    """The parameters to set while an estimator, and everything inside it, is fitted."""
     kind = _kind_of(estimator)
     own = kind.pins(estimator, full, narrow, whole)
     if own is None:
@@ -301,12 +303,12 @@ def _all_pins(
 # -- widen -------------------------------------------------------------------------------------
 
 
-#: The classifiers that users look at, for as long as they do.
+#: The classifiers that users have accessed, as long as they use them.
 _shown: WeakValueDictionary[Packed, Any] = WeakValueDictionary()
 
 
 def shown(estimator: Any) -> Any:
-    """A fitted local classifier as a user expects it; the same one as long as it is in use.
+    """A fitted local classifier in the form for users; the same object as long as it is in use.
 
     Parameters
     ----------
@@ -327,7 +329,7 @@ def shown(estimator: Any) -> Any:
 
 
 def widened(packed: Packed) -> Any:
-    """A fitted estimator of the width of X, as a user expects it.
+    """A fitted estimator of the width of X, in the form for users.
 
     Parameters
     ----------
@@ -344,7 +346,7 @@ def widened(packed: Packed) -> Any:
     columns, n_features = packed.columns, packed.n_features
 
     def wide_rows(name: str, weights: Any) -> Any:
-        if name.startswith("_"):  # what SGD averages, dense also in a sparse classifier
+        if name.startswith("_"):  # the averages of SGD, which are dense even in a sparse classifier
             wide = np.zeros((*weights.shape[:-1], n_features))
             wide[..., columns] = weights.toarray() if sp.issparse(weights) else weights
             return wide
@@ -385,7 +387,7 @@ def dense_narrow(packed: Packed) -> Any:
 
 
 def _with_dense_weights(estimator: Any, double: bool) -> Any:
-    """The same estimator, whose weights become arrays; ``double`` makes them 64 bits wide."""
+    """The same estimator with dense weights; ``double`` converts them to 64 bits."""
     for part, name, matrix in list(_all_weights(estimator)):
         dense = matrix.toarray() if sp.issparse(matrix) else np.ascontiguousarray(matrix)
         vars(part)[name] = dense.astype(np.float64, copy=False) if double else dense
@@ -411,7 +413,7 @@ def unpacked(fitted: Any) -> Any:
 
 
 def without_small_weights(packed: Packed, smallest: float) -> Packed:
-    """Drop weights whose absolute value is below a bound, and columns that have none then.
+    """Drop weights with an absolute value below a bound, and columns without weights.
 
     Parameters
     ----------
@@ -429,14 +431,14 @@ def without_small_weights(packed: Packed, smallest: float) -> Packed:
     found = [np.abs(np.atleast_2d(matrix)) for _, _, matrix in _all_weights(packed.estimator)]
     kept = np.flatnonzero(np.any([(m >= smallest).any(axis=0) for m in found], axis=0))
     if not len(kept):
-        kept = np.zeros(1, dtype=np.intp)  # estimators refuse a matrix without columns
+        kept = np.zeros(1, dtype=np.intp)  # estimators reject a matrix without columns
 
     def large(name: str, weights: AnyArray) -> Any:
         some = weights[..., kept]
         some[np.abs(some) < smallest] = 0
         if some.ndim == 2 and _SPARSE_BYTES * np.count_nonzero(some) < some.nbytes:
             return sp.csc_matrix(some, dtype=np.float64)
-        # Column by column if it was: then products are quick.
+        # In column order if it was, because then products are fast.
         return np.asfortranarray(some) if weights.flags.f_contiguous else some
 
     _change_columns(packed.estimator, len(kept), large, lambda numbers, nothing: numbers[kept])
@@ -452,8 +454,8 @@ def _change_columns(
 ) -> None:
     """Give a fitted estimator other columns.
 
-    The functions take the name of weights by class and these, and numbers by column with that of a
-    column without entries.
+    The functions take the name and the values of weights by class, and the numbers by column with
+    that of a column without entries.
     """
     kind = _kind_of(estimator)
     for part in kind.fitted_parts(estimator):
@@ -470,7 +472,7 @@ def _change_columns(
 
 
 def _all_weights(estimator: Any) -> Iterator[tuple[Any, str, Any]]:
-    """All weights by class inside an estimator: whose, by what name, and the matrix."""
+    """All weights by class inside an estimator: the owner, the name and the matrix."""
     kind = _kind_of(estimator)
     for part in kind.fitted_parts(estimator):
         yield from _all_weights(part)
@@ -483,14 +485,14 @@ def _all_weights(estimator: Any) -> Iterator[tuple[Any, str, Any]]:
 
 
 def _svc_pins(svc: Any, full: Shape, narrow: Shape, whole: bool) -> Pins | None:
-    """``dual="auto"`` takes the dual problem where there are fewer rows than features."""
+    """``dual="auto"`` uses the dual problem if there are fewer rows than features."""
     if svc.dual != "auto":
         return {}
     if svm_classes is None:  # scikit-learn has moved its rule
         return None
     if whole:
         return {"dual": _is_dual(svc, full)}
-    # Folds have fewer rows than these, so that they are surely solved in the dual if these are.
+    # Folds have fewer rows, so they certainly use the dual if all rows do.
     fewer = full[0] < full[1] and narrow[0] < narrow[1]
     return {} if fewer else None
 
@@ -503,24 +505,24 @@ def _is_dual(svc: Any, shape: Shape) -> bool:
 
 
 def _ridge_pins(ridge: Any, full: Shape, narrow: Shape, whole: bool) -> Pins | None:
-    """Some solvers take the dual problem where there are fewer rows than features.
+    """Some solvers use the dual problem if there are fewer rows than features.
 
-    Its solution is the same, but what they find of it differs by their tolerance.
+    Its solution is the same, but the results differ within their tolerance.
     """
     if ridge.solver in ("svd", "lsqr", "sag", "saga", "lbfgs"):
         return {}
-    # Folds have fewer rows than these: they are on the same side for sure only if these are dual.
+    # Folds have fewer rows, so they certainly use the same problem only if all rows use the dual.
     same = (full[0] < full[1]) == (narrow[0] < narrow[1]) if whole else narrow[0] < narrow[1]
     return {} if same else None
 
 
 def _is_l2_svc(svc: Any) -> bool:
-    """Not L1, whose solver goes from column to column: the order depends on how many there are."""
+    """Not L1, whose solver proceeds column by column, in an order that depends on their number."""
     return bool(svc.penalty == "l2")
 
 
 def _is_new_logistic(model: Any) -> bool:
-    """Whether it starts at zero, and is not solved from column to column."""
+    """Whether it starts at zero and is not solved column by column."""
     lasso = model.penalty == "l1" or model.l1_ratio not in (None, 0)
     return not model.warm_start and not (model.solver == "liblinear" and lasso)
 
@@ -534,7 +536,7 @@ def _steps(pipeline: Any) -> list[Any]:
 
 
 def _scales_columns(pipeline: Any) -> bool:
-    """Whether all steps but the last one act on each column by itself."""
+    """Whether all steps except the last one transform each column separately."""
     *scalers, last = _steps(pipeline)
     return (
         pipeline.memory is None
@@ -544,7 +546,8 @@ def _scales_columns(pipeline: Any) -> bool:
 
 
 def _to_calibrate(model: Any) -> list[Any]:
-    return [LinearSVC() if model.estimator is None else model.estimator]  # as scikit-learn has it
+    # by the rule of scikit-learn
+    return [LinearSVC() if model.estimator is None else model.estimator]
 
 
 def _calibrated(model: Any) -> list[Any]:

@@ -20,7 +20,7 @@ def run_in_processes(
     shared: Any,
     n_jobs: int,
 ) -> Iterator[Any]:
-    """Call a worker on batches by joblib's active backend; what is left stops on an error."""
+    """Call a worker on batches with joblib's active backend; an error stops the rest."""
     backend, _ = get_active_backend()
     streams = getattr(backend, "supports_return_generator", False)
     parallel = Parallel(
@@ -40,6 +40,6 @@ def run_in_processes(
     finally:
         if streams and results is not None:
             with warnings.catch_warnings():
-                # Tasks that are still running are cancelled, as is meant here.
+                # Running tasks are cancelled, which is intended here.
                 warnings.simplefilter("ignore", UserWarning)
                 results.close()

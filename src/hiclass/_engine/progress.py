@@ -1,4 +1,4 @@
-"""One line on stderr that shows how far a fit has come."""
+"""A progress bar on stderr for a fit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PAUSE_IN_PLACE, _PAUSE_BY_LINE = 0.1, 10.0
 
 
 class Progress:
-    """A progress bar: redrawn in place in a terminal or notebook, now and then a line in a pipe.
+    """A progress bar: redrawn in place in a terminal or notebook, an occasional line in a pipe.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Progress:
         self._enabled = enabled and total > 0 and sys.stderr is not None
         self._in_place = self._enabled and (sys.stderr.isatty() or "ipykernel" in sys.modules)
         self._pause = _PAUSE_IN_PLACE if self._in_place else _PAUSE_BY_LINE
-        # What has begun and is not finished, oldest first: a name and a size each.
+        # Steps in progress, oldest first: a name and a size each.
         self._open: dict[Hashable, tuple[Callable[[], str], int]] = {}
         self._done = self._size_done = self._last_size = self._width = 0
         self._start = self._shown = time.monotonic()
@@ -40,14 +40,14 @@ class Progress:
         return self
 
     def begin(self, key: Hashable, name: Callable[[], str], size: int) -> None:
-        """Note that a step has begun; engines may call this from a thread of theirs."""
+        """Record that a step begins; engines may call this from another thread."""
         if self._enabled:
             self._open[key] = name, size
             if len(self._open) == 1:
                 self._write_now_and_then()
 
     def update(self, key: Hashable, name: Callable[[], str]) -> None:
-        """Give a step that has begun another name, and show it now and then."""
+        """Rename a step in progress, and show it at intervals."""
         if self._enabled:
             self._open[key] = name, self._open[key][1]
             self._write_now_and_then()
@@ -58,7 +58,7 @@ class Progress:
         if self._enabled:
             _, self._last_size = self._open.pop(key)
             self._size_done += self._last_size
-            if self._open:  # else the next one begins at once, and has a name to show
+            if self._open:  # otherwise the next step begins immediately and has a name to show
                 self._write_now_and_then()
 
     def __exit__(self, *exc: object) -> None:
@@ -79,7 +79,7 @@ class Progress:
             line += f", {'stopped after' if failed else 'done in'} {_clock(spent)}"
         else:
             if self._size_done:
-                # Steps come largest first: what is left is no larger than the last one.
+                # Steps come largest first, so the remaining ones are not larger than the last one.
                 left = spent / self._size_done * self._last_size * (self._total - self._done)
                 line += f", {_clock(left)} left"
             names = [name for name, _ in list(self._open.values())[:1]]
@@ -94,7 +94,7 @@ class Progress:
 
 
 def _one_line(name: str) -> str:
-    """A name without line breaks and other characters that would upset a terminal."""
+    """A name without line breaks and other control characters."""
     return "".join(c if c.isprintable() else " " for c in name)
 
 

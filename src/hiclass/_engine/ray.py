@@ -1,7 +1,7 @@
-"""Local problems on Ray, natively: X goes to the object store once, tasks slice it there.
+"""Local problems on Ray: X is put into the object store once, and tasks slice it there.
 
-joblib's own Ray backend starts a new pool on every call. A cluster that is running is used as it
-is: nothing is re-initialised, nothing is shut down.
+joblib's own Ray backend starts a new pool on every call. A running cluster is used as it is, and is
+neither re-initialised nor shut down.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from joblib.parallel import get_active_backend
 
 
 def connect(n_jobs: int | None) -> int:
-    """Return how many tasks may be under way at a time; start Ray only if it is not running.
+    """Return the largest number of simultaneous tasks; start Ray only if it is not running.
 
     ``None`` stands for the number in joblib's settings. None there, or a negative number, means the
-    whole cluster as it is now: two tasks per processor, so that none waits for the next one.
+    whole current cluster: two tasks per processor, so that no processor waits.
     """
     import ray
 
@@ -38,7 +38,7 @@ def run_on_ray(
 ) -> Iterator[Any]:
     """Call a worker on batches as Ray tasks, at most ``at_once`` at a time.
 
-    Ray itself retries a task whose worker died. An error in a task cancels the others.
+    Ray retries a task whose worker died. An error in a task cancels the others.
     """
     import ray
     from ray.exceptions import RayTaskError

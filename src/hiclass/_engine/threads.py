@@ -1,7 +1,7 @@
-"""Threads of this process: nothing to start, nothing to copy.
+"""Threads of this process, which need no start and no copies.
 
-Used where the user wants them and, by themselves, for classifiers that are fitted outside of
-Python's lock and do not depend on what else is being fitted.
+Used if the user chooses them and, automatically, for classifiers that release Python's lock and
+whose results do not depend on other fits.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=1)
 def thread_pools(n_modules: int) -> ThreadpoolController:
-    """What has threads of its own in this process; looked for again after an import."""
+    """The thread pools of libraries in this process; searched again after an import."""
     return ThreadpoolController()
 
 
 def in_thread(config: dict[str, Any], function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function in a thread of ours.
+    """Call a function in a worker thread.
 
-    Settings of scikit-learn belong to a thread, so those of the caller are handed on. So does the
-    backend of joblib: an estimator that calls it gets no workers of its own, as in ``fit_batch``.
+    Settings of scikit-learn belong to a thread, so those of the caller are set there. The same
+    holds for the backend of joblib: an estimator that calls it gets no workers, as in
+    ``fit_batch``.
     """
     with config_context(**config), joblib.parallel_config(backend="sequential"):
         return function(*args)
@@ -47,9 +48,9 @@ def run_in_threads(
 ) -> Iterator[Fitted]:
     """Call a worker on batches in threads.
 
-    Not by joblib, which looks for results every hundredth of a second: many a fit is over by then.
+    Without joblib, which polls for results every 10 ms: many fits take less.
     """
-    # Warning filters belong to the process: nothing to hand on, and no thread may set them.
+    # Warning filters belong to the process, and no thread may set them.
     work = partial(in_thread, get_config(), _limited, worker)
 
     def results(pool: ThreadPoolExecutor) -> Iterator[Fitted]:
@@ -60,7 +61,7 @@ def run_in_threads(
                 waiting |= {pool.submit(work, batch, X, shared) for batch in islice(batches, 1)}
                 yield from future.result()
 
-    # What threads may have changed for the whole process is put back.
+    # Restore what threads may have changed for the whole process.
     with (
         warnings.catch_warnings(),
         thread_pools(len(sys.modules)).limit(limits=1),
@@ -73,6 +74,7 @@ def run_in_threads(
 
 
 def _limited(worker: Callable[..., list[Fitted]], *args: Any) -> list[Fitted]:
-    # BLAS is limited for the whole process, OpenMP for the thread that starts its threads.
+    # The limit of BLAS applies to the whole process, that of OpenMP to the thread that starts its
+    # threads.
     with thread_pools(len(sys.modules)).select(user_api="openmp").limit(limits=1):
         return worker(*args)

@@ -1,9 +1,9 @@
-"""Fits many small local classifiers in one call, where their solver can do that.
+"""Fits many small local classifiers in one call, if their solver supports it.
 
-A fit on a few dozen rows takes less time than slicing these and calling the solver. So tasks whose
-classifier is a ``FastLinearSVC`` are handed to the solver several at a time, with the rows of the
-shared X: what happens per problem is compiled, and no other thread waits for it. The result is that
-of fitting one after the other, to the last bit.
+A fit on a few dozen rows takes less time than slicing the rows and calling the solver. Tasks whose
+classifier is a ``FastLinearSVC`` are therefore passed to the solver several at a time, with the
+rows of the shared X. The work per problem is compiled, and no other thread waits for it. The result
+is that of fitting one after the other, to the last bit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def fit_tasks(tasks: list[Task], X: Any, shared: Shared) -> list[Packed | None]:
-    """Fit those tasks in one call that can be fitted so.
+    """Fit the tasks that can be fitted in one call.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Models for rows whose classes have other shares than in training; methods of the base class.
+"""Models for rows whose class shares differ from those in training; methods of the base class.
 
-``adapted_to`` makes a light copy of a fitted model, as ``restricted_to`` does. Shares are given, or
-estimated from rows without labels; the mathematics is in :mod:`hiclass._inference.shares`.
+``adapted_to`` creates a light copy of a fitted model, as ``restricted_to`` does. Shares are given,
+or estimated from rows without labels. The mathematics is in :mod:`hiclass._inference.shares`.
 """
 
 from __future__ import annotations
@@ -120,11 +120,12 @@ def adapted_to(
     self._check_fitted()
     if (X is None) == (prior is None):
         raise ValueError(
-            f"adapted_to needs either X, rows from which class shares are estimated, or prior, the "
-            f"shares; got {'neither' if X is None else 'both'}."
+            "adapted_to requires either X (rows from which class shares are estimated) or prior "
+            f"(the shares); got {'neither' if X is None else 'both'}."
         )
     if X is not None:
-        X = self._check_rows(X)  # before the models are looked at: it may move them to a device
+        # before the models are inspected, because it may move them to a device
+        X = self._check_rows(X)
     base = self._models.base if isinstance(self._models, AdaptedModels) else self._models
     training = _known_shares(base, type(self).__name__)
     if prior is not None:
@@ -135,7 +136,7 @@ def adapted_to(
         how = _check_how(max_iter, strength)
         adapted = _adapt_to_rows(self, base, X, reference, training, **how)
     model = copy.copy(self)
-    model.__dict__.pop("guarantee_", None)  # it is about rows with the shares of calibration
+    model.__dict__.pop("guarantee_", None)  # it applies to rows with the shares of calibration
     model._models = adapted
     return model
 
@@ -153,9 +154,9 @@ def _adapt_to_rows(
     if expected is None:
         warn_user(
             f"This {type(self).__name__} has no out-of-fold predictions, so the estimated shares "
-            f"are compared with those of the training rows. This is only valid for calibrated "
-            f"probabilities. Give reference=, rows from the distribution of training that the "
-            f"model was not fitted on, or fit with calibration='joint'."
+            "are compared with those of the training rows. This is only valid for calibrated "
+            "probabilities. Pass reference=, rows from the distribution of training that the "
+            "model was not fitted on, or fit with calibration='joint'."
         )
         expected = training
     found = estimate(base, final, expected, **how)
@@ -172,7 +173,7 @@ def _check_how(max_iter: Any, strength: Any) -> dict[str, Any]:
 
 
 def _final_of_rows(self: Any, models: Any, X: Any) -> FloatArray:
-    """The probabilities of final classes for rows, or for some of very many."""
+    """The probabilities of final classes for rows, or for a sample of very many rows."""
     n, most = n_rows_of(X), max(1, MOST_NUMBERS // len(models.options.ends))
     if n > most:
         X = take_rows(X, np.sort(np.random.default_rng(0).permutation(n)[:most]))
@@ -186,8 +187,8 @@ def _known_shares(models: Any, name: str) -> FloatArray:
     shares = training_shares(models)
     if shares is None:
         raise ValueError(
-            f"The shares of the classes in training are not known: this {name} is from a file that "
-            f"does not have them, or no training row of its classes has a weight. Fit it again."
+            f"The class shares in training are not known, because this {name} was loaded from a "
+            "file without them, or all training rows of its classes have weight 0. Fit it again."
         )
     return shares
 
@@ -206,8 +207,8 @@ def prior(self: Any) -> FloatArray:
     shares = models.shares if adapted else training_shares(models)
     if shares is None:
         raise AttributeError(
-            f"This {type(self).__name__} has no prior_: it is from a file that does not have the "
-            f"shares of classes."
+            f"This {type(self).__name__} has no prior_, because it was loaded from a file without "
+            "class shares. Fit it again."
         )
     return np.minimum(ShareTree(models).nodes(shares), 1.0)
 
@@ -217,6 +218,6 @@ def n_iter(self: Any) -> int:
     models = self.__dict__.get("_models")
     if not isinstance(models, AdaptedModels):
         raise AttributeError(
-            f"This {type(self).__name__} has no n_iter_: it is not made by adapted_to."
+            f"This {type(self).__name__} has no n_iter_, because it was not created by adapted_to."
         )
     return int(models.n_iter)

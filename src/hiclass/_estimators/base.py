@@ -1,8 +1,9 @@
-"""The scikit-learn contract of every hierarchical classifier: the one base class.
+"""The scikit-learn contract of every hierarchical classifier: the single base class.
 
-Estimators fit; here is what a fitted one does: X in, labels out. What was fitted is a state
-(:mod:`hiclass._state`) and the format of the labels. Parameters of decisions, such as ``decoding``
-and ``min_confidence``, are read here, when predicting: they can be changed after ``fit``.
+Estimators implement ``fit``; this module implements what a fitted model does, from X to labels. The
+fitted state (:mod:`hiclass._state`) and the format of the labels are stored. Parameters of
+decisions, such as ``decoding`` and ``min_confidence``, are read here during prediction, so they can
+be changed after ``fit``.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ from hiclass.hierarchy import Hierarchy
 
 
 def check_parameters(estimator: Any, names: tuple[str, ...]) -> None:
-    """Check some parameters of an estimator: they may have been changed after ``fit``."""
+    """Check some parameters of an estimator, which may have been changed after ``fit``."""
     constraints = estimator._parameter_constraints
     known = [k for k in names if k in constraints and hasattr(estimator, k)]
     values = {k: getattr(estimator, k) for k in known}
@@ -82,7 +83,7 @@ def check_parameters(estimator: Any, names: tuple[str, ...]) -> None:
 
 
 class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator):
-    """Base of all hierarchical classifiers; not for direct use."""
+    """Base class of all hierarchical classifiers; not for direct use."""
 
     hierarchy: Any
     decoding: Any
@@ -98,13 +99,13 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
     expected_f1_: float
     thresholds_: FloatArray
     threshold_curve_: FloatArray
-    _models: Any  # what was fitted, of hiclass._state
+    _models: Any  # the fitted state, of hiclass._state
     _format: Any  # LabelFormat, or SetFormat for several labels per row
-    #: What else fit sets: attributes without an underscore at the end.
+    #: Other attributes that fit sets, without an underscore at the end.
     _private: ClassVar[tuple[str, ...]] = ("_models", "_format", "_n_own", "_stream")
-    #: What fit may learn out of fold: with "name", the attribute name_ serves as parameter name.
+    #: Names of parameters that fit may learn out of fold, as attributes with an underscore.
     _learned: ClassVar[tuple[str, ...]] = ("expected_f1", "temperature")
-    #: Parameters that are read when predicting.
+    #: Parameters that are read during prediction.
     _decision_parameters: ClassVar[tuple[str, ...]] = (
         "decoding",
         "expected_f1",
@@ -113,7 +114,7 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         "leaf_only",
         "n_jobs",
     )
-    #: What to do about local classifiers that have no probabilities.
+    #: The remedy for local classifiers without probabilities.
     _how_to_get_proba: ClassVar[str] = (
         "Use calibration='temperature', which needs only decision_function, or wrap the classifier "
         "into sklearn.calibration.CalibratedClassifierCV."
@@ -130,19 +131,19 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         "threshold": [Interval(Real, 0, 1, closed="right"), str, tuple, list],
     }
 
-    # -- the facts of an estimator ------------------------------------------------------------
+    # -- properties of an estimator ------------------------------------------------------------
 
     def _prototype(self) -> Prototype | None:
-        """What is copied for every local problem; None for estimators that copy nothing."""
+        """The estimator that is cloned for every local problem; None if nothing is cloned."""
         return None
 
     def _promises_proba(self) -> bool:
-        """Whether a model that is not fitted yet will have probabilities."""
+        """Whether an unfitted model will have probabilities."""
         prototype = self._prototype()
         return prototype is None or prototype.promises_proba(self.calibration is not None)
 
     def _input_tags(self) -> Any:
-        """Tags of whatever takes X in the end; None if it is trusted with any X."""
+        """Tags of the estimator that finally gets X; None if any X is accepted."""
         prototype = self._prototype()
         return None if prototype is None else prototype.tags()
 
@@ -156,11 +157,11 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
 
     @property
     def _threshold(self) -> Any:
-        """What ``threshold`` means: for most estimators, itself."""
+        """The value of ``threshold``; overridden by some estimators."""
         return self.threshold
 
     def _needs_own_rows(self) -> bool:
-        """Whether inner classes with rows of their own must have some wherever it is fitted."""
+        """Whether every fold needs rows that end at an inner class, if there are any."""
         return False
 
     # -- parameters ----------------------------------------------------------------------------
@@ -176,7 +177,7 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         Returns
         -------
         self : object
-            The estimator.
+            The estimator itself.
 
         Raises
         ------
@@ -207,7 +208,7 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
             )
 
     def _check_thresholds(self, hierarchy: Hierarchy) -> None:
-        """Refuse thresholds that do not suit the classes, before anything is fitted."""
+        """Reject thresholds that do not match the classes, before anything is fitted."""
         is_number = isinstance(self.min_confidence, Real)
         if hierarchy.is_tree and not is_number:  # there are none for sets of classes
             thresholds_of(self.min_confidence, hierarchy)
@@ -218,13 +219,13 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
             f"path per row. Use min_confidence, or multi_label=True if rows have several labels."
         )
 
-    # -- setting and forgetting what fit learns ------------------------------------------------
+    # -- the fitted state --------------------------------------------------------------------------
 
     def _remember(
         self, models: PathModels | AnySetModels, format: LabelFormat | SetFormat, **learned: Any
     ) -> None:
-        """Set everything that prediction needs; also ``name_`` for what was ``learned``."""
-        self.__dict__.pop("guarantee_", None)  # it was about another model
+        """Set everything that prediction needs, and ``name_`` for everything ``learned``."""
+        self.__dict__.pop("guarantee_", None)  # it belongs to another model
         self._models = models
         self._format = format
         self.hierarchy_ = models.hierarchy
@@ -246,11 +247,6 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
     ) -> PathModels:
         """Fit a copy of this fitted model on other rows; all that an ensemble needs of a member.
 
-        What this model has learned out of fold is handed to the copy as a parameter of the same
-        name (``_learned``), so that the copy fits nothing out of fold: it would have to do so in
-        every fold of every ensemble around it. A model that learns something else out of fold adds
-        a name to ``_learned``, or overrides this method. This model is not changed.
-
         Parameters
         ----------
         X : rows
@@ -270,7 +266,7 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         known = {name: vars(self)[f"{name}_"] for name in self._learned if f"{name}_" in vars(self)}
         model = clone(self).set_params(hierarchy=hierarchy, **known)
         with warnings.catch_warnings():
-            # Said once, by the fit on all rows.
+            # The fit on all rows has already warned.
             warnings.filterwarnings("ignore", message="No training row ends at an inner node")
             models: PathModels = model.fit(X, y, **fit_params)._models
         return models
@@ -305,7 +301,7 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
     def _fill(
         self, out: list[AnyArray], function: Any, X: Any, width: int, *, everywhere: bool = False
     ) -> list[AnyArray]:
-        """Fill arrays with what a function returns for chunks of rows; so it is held only once."""
+        """Fill arrays with the results of a function for chunks of rows, to save memory."""
 
         def fill(chunk: Any, rows: slice) -> None:
             for whole, part in zip(out, function(chunk), strict=True):
@@ -314,7 +310,7 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         self._map_chunks(fill, X, width, everywhere)
         return out
 
-    # -- deciding ------------------------------------------------------------------------------
+    # -- decisions -----------------------------------------------------------------------------
 
     @property
     def _decoding(self) -> Decoding:
@@ -326,7 +322,7 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
 
     @property
     def _thresholds(self) -> Thresholds:
-        """What ``min_confidence`` says about the nodes."""
+        """The thresholds of the nodes, according to ``min_confidence``."""
         if isinstance(self.min_confidence, Real):
             return float(self.min_confidence)
         return thresholds_of(self.min_confidence, self.hierarchy_)
@@ -338,25 +334,25 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         return is_set(self.min_confidence)
 
     def _f_to_expect(self) -> float | None:
-        """The F-score that ``decoding="expected_f1"`` goes by, given or learned, if either."""
+        """The F-score that ``decoding="expected_f1"`` assumes, given or learned, if any."""
         if self.expected_f1 is not None:
             return float(self.expected_f1)
         return self.__dict__.get("expected_f1_")
 
     @property
     def _learns_f(self) -> bool:
-        """Whether fit has to find out which F-score is reached."""
+        """Whether fit must estimate the F-score."""
         return self._decoding.needs_f and self.expected_f1 is None
 
     def _needs_probabilities(self, direct: bool) -> str:
-        """Which parameter, if any, needs probabilities from the local classifiers."""
+        """The parameter that needs probabilities of the local classifiers, or ""."""
         if self._truncates():
             return f"min_confidence={self.min_confidence}"
         needed = self._decoding.needs_proba(direct)
         return f"decoding={self.decoding!r}" if needed else ""
 
     def _may_end(self) -> bool:
-        """Whether a prediction may leave levels out: from parameters and training rows only."""
+        """Whether a predicted path may stop early, given parameters and training rows."""
         fewest = self._decoding.fewest_labels
         if self._truncates() or fewest == 0:
             return True
@@ -385,7 +381,7 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         )
 
     def _decide(self, X: Any, *, only_nodes: bool = False) -> Decision:
-        """Decide on a path for every row, in chunks; ``only_nodes`` leaves the confidence empty."""
+        """Decide on a path for every row, in chunks; with ``only_nodes``, without confidence."""
         X = self._check_rows(X)
         decide, n = self._decision_of_chunk(only_nodes), n_rows_of(X)
         depth = 0 if only_nodes else self.hierarchy_.depth
@@ -597,7 +593,7 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         """
         self._check_fitted()
         model = copy.copy(self)
-        model.__dict__.pop("guarantee_", None)  # it is about all classes together
+        model.__dict__.pop("guarantee_", None)  # it applies to all classes together
         if self._is_about_sets():
             model._models = restrict_sets(self._models, classes)
         else:
@@ -628,7 +624,7 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
             The micro-averaged :func:`hiclass.metrics.f1`. With a single level, it equals accuracy.
         """
         y_pred = self.predict(X)
-        # Single labels need the hierarchy to have ancestors; paths bring their own.
+        # Single labels need the hierarchy for their ancestors; paths contain them.
         sets = self._set_options()
         if sets is not None:
             return float(metrics.f1(y, y_pred, **sets, sample_weight=sample_weight))
@@ -637,10 +633,10 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         return float(metrics.f1(y, y_pred, hierarchy=hierarchy, sample_weight=sample_weight))
 
     def _set_options(self) -> dict[str, Any] | None:
-        """What metrics must be told to compare several labels per row; None for one label."""
+        """Arguments for metrics that compare several labels per row; None for one label."""
         if not self._format.of_sets:
             return None
-        # Paths, and labels that stand side by side, may be new: they bring their own hierarchy.
+        # Paths, and labels without a hierarchy, may be new: they define their own hierarchy.
         tree = self.hierarchy_
         own = self._format.as_paths or (tree.identity == "path" and tree.depth == 1)
         needed = not own or self._format.kind in ("dense", "sparse")
@@ -691,7 +687,7 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         return as_stamped(state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # Parameters that were added since the file was written have their defaults.
+        # Parameters that were added after the file was written get their defaults.
         given = signature(type(self)).parameters.values()
         self.__dict__.update({p.name: p.default for p in given if p.default is not p.empty})
         self.__dict__.update(read_stamped(state, type(self).__name__))

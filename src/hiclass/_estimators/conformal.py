@@ -1,4 +1,4 @@
-"""``ConformalClassifier``: guarantees from rows that the model has not been fitted on."""
+"""``ConformalClassifier``: guarantees from held-out rows."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         "random_state": ["random_state"],
     }
 
-    #: Groups are requested by default, as by scikit-learn's group splitters.
+    #: Groups are requested by default, as in the group splitters of scikit-learn.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True}
 
     def __init__(
@@ -144,7 +144,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
 
     def _input_tags(self) -> Any:
         model = self._given()
-        # A pipeline or search takes whatever its own steps take.
+        # A pipeline or search accepts whatever its own steps accept.
         return model._input_tags() if isinstance(model, BaseHierarchicalClassifier) else None
 
     @property
@@ -158,11 +158,11 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         return not known or hasattr(inside.model, "predict_node_proba")
 
     def _given(self) -> Any:
-        """The model, or its wrapping, as it was given."""
+        """The given model, including the pipeline or search around it."""
         return self.model.estimator if isinstance(self.model, FrozenEstimator) else self.model
 
     def _check_rows(self, X: Any) -> Any:
-        """Rows as the model inside the wrapping sees them."""
+        """Rows as the inner model sees them."""
         self._check_fitted()
         inside = unwrap(self.model_)
         if not inside.before:
@@ -240,7 +240,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         return int(read_sets(y).n_rows if several else read_labels(y).n_rows)
 
     def _check_kind(self, inside: Any) -> None:
-        """Refuse a promise that is not about what the model predicts."""
+        """Reject a kind of guarantee that does not match the predictions of the model."""
         of_sets, name = inside._is_about_sets(), type(self).__name__
         if of_sets and self.kind not in RISKS:
             raise ValueError(
@@ -251,8 +251,8 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         # Before it is fitted, a model may not know yet that its hierarchy is a DAG.
         if not of_sets and self.kind in RISKS and "_models" in vars(inside):
             raise ValueError(
-                f"kind={self.kind!r} is about sets of classes, but this {type(inside).__name__} "
-                f"predicts one path per row. Use kind='path', or kind='set'."
+                f"kind={self.kind!r} is for sets of classes, but this {type(inside).__name__} "
+                "predicts one path per row. Use kind='path', or kind='set'."
             )
         if self.certainty is not None and not (self.kind in RISKS and RISKS[self.kind].certain):
             raise ValueError(
@@ -261,12 +261,12 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             )
 
     def _control(self, X: Any, y: Any) -> float:
-        """The threshold with which the rate of errors keeps the limit."""
+        """The threshold that keeps the error rate within the limit."""
         X = self._check_rows(X)
         closed, n_unknown = known_sets(y, self.hierarchy_, are_sets(self))
         n, risk = n_rows_of(X), RISKS[self.kind_]
         check_n_labels(closed.shape[0], n)
-        # No threshold predicts a class without training rows: it is as good as unknown.
+        # No threshold predicts a class without training rows, so it counts as unknown.
         possible = self._models.populated[1:]
         n_unknown = n_unknown + closed[:, 1:] @ (~possible).astype(np.intp)
         parts = []
@@ -280,26 +280,26 @@ class ConformalClassifier(BaseHierarchicalClassifier):
             warn_user(
                 f"No threshold satisfies alpha={self.alpha} on {n} calibration rows: every set "
                 f"will contain all classes. At least {int(np.ceil(1 / self.alpha)) - 1} rows are "
-                f"needed, and the share of labels that the model was not trained on must be below "
-                f"alpha. Give more rows, or a larger alpha."
+                "needed, and the share of labels that the model was not trained on must be below "
+                "alpha. Pass more rows, or use a larger alpha."
             )
         elif risk.certain and np.isinf(threshold):
             warn_user(
                 f"{n} calibration rows are not enough to guarantee alpha={self.alpha} with any "
-                f"threshold: every set will be empty. Give more rows, a larger alpha, or less "
-                f"certainty."
+                "threshold: every set will be empty. Pass more rows, or use a larger alpha or a "
+                "smaller certainty."
             )
         return threshold
 
     def _check_decision_parameters(self) -> None:
-        """There are none: what was learned decides."""
+        """There are none: the calibrated threshold decides."""
 
     def _own_rule(self) -> Rule:
         """Every class that reaches the threshold; a threshold of 2 predicts nothing."""
         return Rule(np.full(self.hierarchy_.n_nodes, np.clip(self.threshold_, 0.0, 2.0)))
 
     def _check_model(self) -> None:
-        """Refuse a model that has no probabilities of paths."""
+        """Reject a model without probabilities of paths."""
         inside = unwrap(self.model).model
         if not isinstance(inside, BaseHierarchicalClassifier):
             raise TypeError(
@@ -313,10 +313,10 @@ class ConformalClassifier(BaseHierarchicalClassifier):
     def _with_weights(
         self, X: Any, sample_weight: Any, fit_params: dict[str, Any]
     ) -> dict[str, Any]:
-        """The keyword arguments for the fit of the model."""
+        """The keyword arguments for the ``fit`` of the model."""
         if sample_weight is None:
             return fit_params
-        # With metadata routing a pipeline knows by itself which step wants weights.
+        # With metadata routing, a pipeline knows which step requests weights.
         name = "sample_weight"
         if not routing_enabled():
             name = name_for_fit(self._given(), name)
@@ -325,14 +325,15 @@ class ConformalClassifier(BaseHierarchicalClassifier):
     def _fit_model(
         self, X: Any, y: Any, groups: IntArray | None, fit_params: dict[str, Any]
     ) -> tuple[Any, Any, Any]:
-        """The fitted model, and the rows that it has not been fitted on."""
+        """The fitted model, and the rows that it was not fitted on."""
         if isinstance(self.model, FrozenEstimator):
             check_is_fitted(unwrap(self.model).model)
             if fit_params:
                 raise ValueError(
                     f"A frozen model is not fitted and does not accept {sorted(fit_params)}."
                 )
-            return detached(self._given()), X, y  # as it is now: its owner may let it learn
+            # a copy of its current state, because it may be updated later
+            return detached(self._given()), X, y
         n_rows = n_rows_of(X)
         train, held_out = self._split(n_rows, groups)
         fit_params = {
@@ -348,7 +349,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         if n_held_out >= n_rows:
             raise ValueError(
                 f"calibration_size={self.calibration_size} leaves no row to fit the model on "
-                f"(n_samples={n_rows}). Give more rows or a smaller share."
+                f"(n_samples={n_rows}). Pass more rows, or use a smaller share."
             )
         rng = check_random_state(self.random_state)
         if groups is not None:
@@ -358,7 +359,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
 
     def _scores(self, X: Any, y: Any) -> FloatArray:
-        """How wrong the model is about each row of calibration."""
+        """The nonconformity scores of the calibration rows."""
         if self.kind_ == "set":
             X = self._check_rows(X)
             nodes = true_nodes(self, y, n_rows_of(X))
@@ -377,16 +378,16 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         return np.where(wrong.any(axis=1), decision.confidence[rows, first], 0.0)
 
     def _set_scores(self, X: Any, nodes: IntArray) -> FloatArray:
-        """One less the probability of the true final class; 1 where it is not one of the model."""
+        """One minus the probability of the true final class; 1 if the model does not have it."""
         final, ends = final_proba(self._models, X), self._models.options.ends
         column = np.minimum(np.searchsorted(ends, nodes), len(ends) - 1)
         known = ends[column] == nodes
         return 1 - np.where(known, final[np.arange(len(nodes)), column], 0.0)
 
     def _quantile(self, scores: FloatArray) -> float:
-        """The usual quantile of split conformal prediction; infinite where rows are too few."""
+        """The quantile of split conformal prediction; infinite if there are too few rows."""
         n = len(scores)
-        # Whole numbers are meant to be whole: (9 + 1) * (1 - 0.7) is 3.0000000000000004.
+        # Round whole numbers: (9 + 1) * (1 - 0.7) is 3.0000000000000004.
         rank = int(np.ceil((n + 1) * (1 - self.alpha) - 1e-9))
         if rank <= n:
             return float(np.sort(scores)[rank - 1])
@@ -432,18 +433,18 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         )
 
     def _cover(self, final: FloatArray) -> Decision:
-        """Decide for the deepest node above everything that is likely."""
+        """Choose the deepest node that covers all likely final classes."""
         nodes = self._covering_node(self._chosen(final))
         if self._excludes_nothing():
             nodes[:] = 0
         return with_confidence(self._models, final_to_nodes(self._models, final), nodes)
 
     def _excludes_nothing(self) -> bool:
-        """Whether a set holds even classes that the model has never seen: their score is 1."""
+        """Whether a set includes even classes that the model has never seen: their score is 1."""
         return self.threshold_ >= 1
 
     def _chosen(self, final: FloatArray) -> AnyArray:
-        """Which final classes are in the set: all that are probable enough, and the best one."""
+        """The final classes of the set: all that are probable enough, and the best one."""
         chosen = 1 - final <= self.threshold_
         chosen[np.arange(len(final)), final.argmax(axis=1)] = True
         return chosen
@@ -495,7 +496,7 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         return [names[a:b] for a, b in itertools.pairwise(specific.indptr.tolist())]
 
     def _name_sets(self, final: FloatArray) -> list[list[Any]]:
-        """The smallest sets of classes that stand for the likely final classes of each row."""
+        """The smallest sets of classes that represent the likely final classes of each row."""
         if self._excludes_nothing():
             return [[] for _ in final]
         chosen, models = self._chosen(final), self._models

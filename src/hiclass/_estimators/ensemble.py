@@ -85,7 +85,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         level. A mapping has classes (paths or labels) as keys, and one value, or one value per
         level, for each. An entry applies to a class and its descendants, unless they have their own
         entry.
-    threshold : float or tuple, default=0.5
+    threshold : float, str or tuple, default=0.5
         For models that predict sets of classes, the smallest probability of a predicted class, or
         any other form that :class:`LocalClassifierPerNode` accepts, such as "tuned" and
         ``("top", 3)``. The probabilities of each class are combined separately.
@@ -124,7 +124,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
     thresholds_ : ndarray of shape (n_nodes,)
         The threshold of every node. Only set for sets of classes, if ``threshold`` is learned.
     n_features_in_ : int
-        Number of features, if X has columns.
+        The number of features, if X has columns.
     feature_names_in_ : ndarray of str
         Names of the features, if X has column names.
 

@@ -1,4 +1,4 @@
-"""``temperature="estimated"``: who may have it, and what ``fit`` does about it."""
+"""``temperature="estimated"``: the models that support it, and what ``fit`` does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hiclass._typing import IntArray
 
 
 def check_estimated(model: Any) -> None:
-    """Refuse, before any work, a model whose temperature cannot be estimated."""
+    """Reject, before any work, a model whose temperature cannot be estimated."""
     strategy = model._strategy
     if strategy.is_binary or (strategy.shared and not strategy.is_direct):
         raise ValueError(
@@ -40,7 +40,7 @@ def _check_estimable(estimator: Any) -> None:
 
 
 def refuse_groups(groups: Any) -> None:
-    """Refuse groups, whose rows tell about one another."""
+    """Reject groups, because rows of a group are not independent."""
     if groups is not None:
         raise ValueError(
             "temperature='estimated' leaves out single rows, not whole groups, and cannot be "
@@ -52,8 +52,8 @@ def refuse_groups(groups: Any) -> None:
 def estimate(
     model: Any, models: LocalModels, X: Any, nodes: IntArray, weights: Any
 ) -> tuple[LocalModels, dict[str, Any]]:
-    """Learn a temperature and an F from margins of rows that are left out; drop small weights."""
-    for classifier in models.classifiers.values():  # a callable may have made any
+    """Learn a temperature and an F-score from leave-one-out margins; drop small weights."""
+    for classifier in models.classifiers.values():  # a callable may have returned any classifier
         _check_estimable(getattr(classifier, "estimator", classifier))
     temperature, f = estimate_temperature(models, X, nodes, weights, model.leaf_only)
     models = replace(models, temperature=temperature)

@@ -15,9 +15,7 @@ from hiclass.hierarchy import Hierarchy
 
 
 class LevelClassifiers(Mapping[Any, Any]):
-    """The local classifiers of a fitted model, looked up by level, from 1.
-
-    One that was fitted on some of the columns is a copy, which has the width of X.
+    """The local classifiers of a fitted model by level, starting at 1.
 
     Parameters
     ----------
@@ -32,7 +30,7 @@ class LevelClassifiers(Mapping[Any, Any]):
         return shown(self.stored(key))
 
     def stored(self, key: Any) -> Any:
-        """The classifier as the model has it, packed or not."""
+        """The classifier as stored in the model, packed or not."""
         return self._estimators[key]
 
     def __contains__(self, key: object) -> bool:
@@ -48,15 +46,15 @@ class LevelClassifiers(Mapping[Any, Any]):
         return repr({level: _inside(fitted) for level, fitted in self._estimators.items()})
 
     def names_of_types(self) -> list[str]:
-        """What kinds of classifiers there are."""
-        # Where there is a copy per class, the name of what was copied.
+        """The names of the types of classifiers."""
+        # If there is one clone per class, the name of what was cloned.
         inside = (_inside(fitted) for fitted in self._estimators.values())
         names = (type(getattr(each, "stands_for", each)).__name__ for each in inside)
         return list(dict.fromkeys(names))
 
 
 class LocalClassifiers(LevelClassifiers):
-    """The same for classifiers of nodes, looked up by path or label.
+    """The same for classifiers of nodes, by path or label.
 
     Parameters
     ----------
@@ -71,7 +69,7 @@ class LocalClassifiers(LevelClassifiers):
         self._hierarchy = hierarchy
 
     def stored(self, key: Any) -> Any:
-        """The classifier as the model has it, packed or not."""
+        """The classifier as stored in the model, packed or not."""
         try:
             node = self._hierarchy.find(key)
         except ValueError as error:

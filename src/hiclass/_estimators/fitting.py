@@ -1,8 +1,8 @@
-"""The fit of an estimator that copies another one for every local problem: one story.
+"""The ``fit`` of estimators that clone another estimator for every local problem.
 
-``fit`` checks, encodes the labels, fits the local problems, learns from held-out rows what is
-learned there, and remembers the result. A :class:`Recipe` is everything that decides about the
-local problems but the rows: whoever fits folds follows the same recipe with other rows.
+``fit`` checks the parameters, encodes the labels, fits the local problems, learns from held-out
+rows, and stores the result. A :class:`Recipe` is everything that determines the local problems
+except the rows. Folds are fitted with the same recipe and other rows.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ from hiclass.model_selection import read_groups
 #: The temperature that is found without folds.
 ESTIMATED = "estimated"
 
-#: The parameters that all estimators with local classifiers have.
+#: The parameters of all estimators with local classifiers.
 LOCAL_CONSTRAINTS: dict[str, Any] = {
     **BaseHierarchicalClassifier._parameter_constraints,
     "local_classifier": "no_validation",
@@ -90,8 +90,8 @@ LOCAL_CONSTRAINTS: dict[str, Any] = {
     "verbose": ["verbose"],
 }
 
-#: What their ``fit`` requests by default where metadata routing is enabled: groups, as the group
-#: splitters of scikit-learn do. Sample weights are only handed on to the local classifiers.
+#: The metadata that ``fit`` requests by default if metadata routing is enabled: groups, as in the
+#: group splitters of scikit-learn. Sample weights are only passed to the local classifiers.
 FIT_REQUESTS: dict[str, Any] = {"sample_weight": UNUSED, "groups": True}
 
 
@@ -110,7 +110,8 @@ def fit(
         converted.
     y : array-like of shape (n_samples,) or (n_samples, n_levels), frame or list of lists
         One label per row, or one path per row from level 1 down. Labels at the end of a path may
-        be missing: ``""``, ``None``, ``NaN``, ``pandas.NA`` or a shorter list.
+        be missing: ``""``, ``None``, ``NaN``, ``pandas.NA`` or a shorter list. With
+        ``multi_label=True``, lists of labels or an indicator matrix.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows, passed to every local classifier by keyword. In a pipeline, or a
         search over one, they are passed to the last step.
@@ -147,9 +148,10 @@ def fit(
 
 @contextmanager
 def fitting(model: BaseHierarchicalClassifier, X: Any = None, y: Any = None) -> Iterator[None]:
-    """Forget what was fitted before and, where fit fails, whatever it has set until then.
+    """Forget the earlier fit and, if fit fails, everything that it has set.
 
-    Callbacks are told when it begins and ends, with the rows and labels if they are given.
+    Callbacks are called at the beginning and at the end, with the rows and labels if they are
+    given.
     """
     model._forget()
     try:
@@ -168,7 +170,7 @@ def _has_callbacks(model: Any) -> bool:
 def encode_labels(
     model: BaseHierarchicalClassifier, y: Any, hierarchy: Hierarchy | None = None
 ) -> Target | SetTarget:
-    """The labels as nodes, or as sets of nodes where a row may be in several."""
+    """The labels as nodes, or as sets of nodes if a row may have several."""
     if hierarchy is None and model.hierarchy is not None:
         hierarchy = as_hierarchy(model.hierarchy)
     if model.multi_label:
@@ -190,7 +192,7 @@ def encode_labels(
 
 
 def _calibration_of_paths(model: Any) -> str:
-    """What to do instead of a calibration of sets, where a prediction is one path."""
+    """The remedy for a calibration of sets if a prediction is one path."""
     options = model._parameter_constraints["calibration"]
     known = {name for option in options for name in getattr(option, "options", ())}
     instead = [repr(name) for name in ("temperature", "joint") if name in known]
@@ -205,7 +207,7 @@ def route_params(
     method: str = "fit",
     groups: Any = None,
 ) -> dict[str, Any]:
-    """What a method of the local classifiers is given by keyword."""
+    """The keyword arguments for a method of the local classifiers."""
     params = dict(fit_params)
     if sample_weight is not None:
         params["sample_weight"] = as_weights(sample_weight, X)
@@ -213,7 +215,7 @@ def route_params(
     if groups is not None:
         params["groups"] = groups
     if prototype.is_factory:
-        return params  # whether a classifier takes groups is seen when it has been made
+        return params  # whether a classifier accepts groups is only known when it exists
     if routing_enabled():
         routed = process_routing(model, method, **params)
         return dict(routed[prototype.parameter][method])
@@ -223,37 +225,37 @@ def route_params(
     return params
 
 
-# -- what is fitted ------------------------------------------------------------------------------
+# -- the recipe ----------------------------------------------------------------------------------
 
-#: ``(hierarchy, final, of_sets)`` to a function that makes the unfitted estimator of a problem.
-#: Given the final classes, it warns of class weights that have no effect: once, not in every fold.
+#: ``(hierarchy, final, of_sets)`` to a function that creates the unfitted estimator of a problem.
+#: Given the final classes, it warns once, not in every fold, of class weights without effect.
 Factory = Callable[[Hierarchy, IntArray | None, bool], Callable[[LocalProblem], Any]]
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How local problems are made and fitted: everything but the rows.
+    """How local problems are defined and fitted: everything except the rows.
 
     Attributes
     ----------
     owner : str
         The name of the hierarchical classifier, for error messages.
     strategy : Strategy
-        Which local problems there are.
+        The strategy, which defines the local problems.
     policy : Policy or None
-        Which rows train a binary classifier; None where classifiers are not binary.
+        The policy, which selects the rows of binary classifiers; None for other classifiers.
     factory : callable
-        Makes the unfitted estimators.
+        Creates the unfitted estimators.
     fit_params : dict
         Keyword arguments for every ``fit``.
     settings : FitSettings
-        How they are fitted.
+        The settings of the engine.
     leaf_only : bool
         Whether every path must end at a leaf.
     calibration : str or None
-        How scores become probabilities.
+        How scores are converted to probabilities.
     temperature : float or None
-        The temperature of the calibration, where it is given.
+        The temperature of the calibration, if it is given.
     """
 
     owner: str
@@ -267,12 +269,12 @@ class Recipe:
     temperature: float | None = None
 
     def weights_of(self, rows: IntArray | None = None) -> Any:
-        """The sample weights of some rows, of all by default; None if there are none."""
+        """The sample weights of some rows, by default of all rows; None without weights."""
         weights = self.fit_params.get("sample_weight")
         return weights if weights is None or rows is None else weights[rows]
 
     def describe(self, hierarchy: Hierarchy, problem: LocalProblem) -> str:
-        """What messages call the classifier of a problem."""
+        """The name of the classifier of a problem in messages."""
         name = self.strategy.describe(hierarchy, problem.owner)
         return f"stopping at {name}" if problem.gate else name
 
@@ -287,7 +289,7 @@ def local_recipe(model: Any, fit_params: dict[str, Any]) -> Recipe:
         as_policy(model.binary_policy) if strategy.is_binary else None,
         partial(make_estimators, model, strategy, check=partial(check_capability, model)),
         fit_params,
-        # Small weights are dropped after a temperature is estimated, which takes all of them.
+        # Small weights are dropped after the temperature is estimated, which needs all weights.
         FitSettings(
             model.n_jobs,
             directory,
@@ -304,7 +306,7 @@ def local_recipe(model: Any, fit_params: dict[str, Any]) -> Recipe:
 def fit_models(
     recipe: Recipe, X: Any, target: Target | SetTarget, rows: IntArray | None = None
 ) -> Any:
-    """Fit the classifiers of the whole hierarchy, on all rows, or on those of a fold.
+    """Fit the classifiers of the whole hierarchy on all rows, or on those of a fold.
 
     Parameters
     ----------
@@ -326,7 +328,7 @@ def fit_models(
         return _fit_rows(recipe, X, target, None)
     recipe = replace(recipe, settings=replace(recipe.settings, title="Fitting a fold"))
     with warnings.catch_warnings():
-        # Said once, by the fit on all rows.
+        # The fit on all rows has already warned.
         warnings.filterwarnings("ignore", message="No training row ends at an inner node")
         try:
             return _fit_rows(recipe, X, target, rows)
@@ -389,7 +391,7 @@ def _fit_sets(recipe: Recipe, X: Any, target: SetTarget, rows: IntArray | None) 
 
 
 def fold_of_rows(model: Any, target: Any, groups: Any) -> IntArray | None:
-    """The fold of every row for what is learned out of fold; None if the parameters require none.
+    """The fold of every row for out-of-fold learning; None if it is not required.
 
     Groups are checked in any case, and both before anything is fitted.
     """
@@ -415,7 +417,7 @@ def _is_estimated(model: Any) -> bool:
 
 
 def _learned_from_paths(model: Any) -> dict[str, str]:
-    """What is learned out of fold, and how to do without."""
+    """What is learned out of fold, and how to avoid it."""
     learned = {}
     if _calibrates(model):
         learned[f"calibration={model.calibration!r}"] = "set temperature"
@@ -425,7 +427,7 @@ def _learned_from_paths(model: Any) -> dict[str, str]:
 
 
 def _learned_from_sets(model: Any) -> dict[str, str]:
-    """The same where rows are sets of classes."""
+    """The same for sets of classes."""
     learned = {}
     if model.calibration in SET_CALIBRATIONS:
         learned[f"calibration={model.calibration!r}"] = "set calibration=None"
@@ -447,11 +449,11 @@ def learn_out_of_fold(
     weights: Any,
     fold: IntArray | None,
 ) -> tuple[Any, dict[str, Any]]:
-    """Learn from held-out rows what the parameters require: a temperature, an F, thresholds.
+    """Learn from held-out rows what the parameters require: temperature, F-score, thresholds.
 
     ``fit_fold`` fits the same models on some of the rows, ``fold`` is from :func:`fold_of_rows`.
-    Returns the models, with their temperature and expected classes, and what else was learned, by
-    name.
+    Returns the models, with their temperature and expected classes, and everything else that was
+    learned, by name.
     """
     if _is_estimated(model):
         return estimate(model, models, X, target.nodes, weights)
@@ -476,7 +478,7 @@ def _learn_sets(
     weights: Any,
     fold: IntArray,
 ) -> tuple[Any, dict[str, Any]]:
-    """Learn what is learned out of fold about sets: a calibration, then thresholds."""
+    """Learn a calibration of sets, then thresholds, out of fold."""
     calibration, chosen = model.calibration, read_threshold(model.threshold)
     count = calibration is not None
     scored = score_out_of_fold(fit_fold, X, target, fold, weights, count=count)
@@ -485,13 +487,13 @@ def _learn_sets(
     if not chosen.is_learned:
         return models, {}
     learned = tune_thresholds(scored, target, weights)
-    # An error, if it cannot be reached, now rather than when predicting.
+    # Raise the error now, not during prediction, if it cannot be reached.
     make_rule(chosen, learned, target.hierarchy.n_nodes)
     return models, {"thresholds": learned.thresholds, "threshold_curve": learned.curve}
 
 
 def check_all_scores(recipe: Recipe, models: LocalModels, index: BatchIndex, X: Any) -> None:
-    """Refuse local classifiers whose scores are needed and are not one per class."""
+    """Reject local classifiers whose scores are needed and are not one per class."""
     strategy = recipe.strategy
     chosen = strategy.takes_choices and not isinstance(models, BatchModels)
     if recipe.calibration is None and (models.soft or strategy.is_binary or chosen):
@@ -510,7 +512,7 @@ def check_all_scores(recipe: Recipe, models: LocalModels, index: BatchIndex, X: 
 
 
 def _rows_of_classes(index: BatchIndex, classes: IntArray) -> IntArray:
-    """Rows of some nodes or below them, ascending."""
+    """Rows at or below some nodes, in ascending order."""
     return np.unique(np.concatenate([index.below(node) for node in classes.tolist()]))
 
 
@@ -518,9 +520,9 @@ def _rows_of_classes(index: BatchIndex, classes: IntArray) -> IntArray:
 
 
 def local_prototype(model: Any) -> Prototype:
-    """What an estimator with a ``local_classifier`` copies: by default a logistic regression."""
+    """The estimator that is cloned for ``local_classifier``; by default, a logistic regression."""
     given = model.local_classifier
-    if given is None:  # not "or": an unfitted forest has a length of 0
+    if given is None:  # not "or": an unfitted forest has length 0
         given = LogisticRegression()
         given = given.set_fit_request(sample_weight=True) if routing_enabled() else given
     return Prototype(
@@ -541,9 +543,9 @@ def make_estimators(
     *,
     check: Callable[[Any], None] = lambda estimator: None,
 ) -> Callable[[LocalProblem], Any]:
-    """A function that makes the unfitted estimator of a local problem; see ``Factory``.
+    """A function that creates the unfitted estimator of a local problem; see ``Factory``.
 
-    ``check`` refuses an estimator that could not predict what is wanted.
+    ``check`` rejects estimators that cannot predict what is needed.
     """
     prototype: Prototype = model._prototype()
     final = final if strategy.is_direct else None
@@ -576,7 +578,7 @@ def make_estimators(
         if weights:
             set_class_weights(estimator, weights, problem, strategy, hierarchy)
         if seed is not None:
-            # By name, not by position: a new class leaves the other classifiers as they are.
+            # By name, not by position, so that a new class does not change the other classifiers.
             name = f"{strategy.key(hierarchy, problem.owner)!r} {problem.gate}"
             set_random_state(estimator, zlib.crc32(name.encode(), seed) & 0x7FFFFFFF)
         return check_has_proba(estimator, model.calibration) if of_sets else estimator
@@ -595,7 +597,7 @@ def check_local_parameters(model: Any) -> None:
 
 
 def check_temperature(model: Any) -> None:
-    """Refuse a temperature without a calibration."""
+    """Reject a temperature without a calibration."""
     if model.temperature is not None and model.calibration is None:
         raise ValueError(
             f"temperature={model.temperature!r} requires a calibration. Set "
@@ -604,7 +606,7 @@ def check_temperature(model: Any) -> None:
 
 
 def check_capability(model: Any, estimator: Any) -> None:
-    """Refuse, before any work, a local classifier that could not predict what is wanted."""
+    """Reject, before any work, a local classifier that cannot predict what is needed."""
     name, owner = type(estimator).__name__, type(model).__name__
     if hasattr(estimator, "predict_proba"):
         return

@@ -1,4 +1,4 @@
-"""The flat baseline: one classifier over all final classes, probabilities summed up the tree."""
+"""The flat baseline: one classifier over all final classes, with sums up the tree."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class FlatClassifier(BaseHierarchicalClassifier):
         true classes that are predicted, and the number of predicted classes per true class. Only
         set if ``threshold`` is learned.
     n_features_in_ : int
-        Number of features, if X has columns.
+        The number of features, if X has columns.
     feature_names_in_ : ndarray of str
         Names of the features, if X has column names.
 

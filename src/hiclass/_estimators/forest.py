@@ -1,15 +1,15 @@
 """The parameters of the default forest of a global model, chosen by its rows and its target.
 
-The forest is made of extra trees, without a bootstrap: its trees differ because every split tries
-one random threshold per feature, and takes the best of these. That fails where the threshold has no
-effect. A feature of two values can be split in one way only, so that all trees that look at all
-features would choose the same splits, but for ties; and where most rows have the same value, as in
-counts of words, nearly all thresholds lead to nearly the same split. There, a split must look at
-some of the features only, drawn at random, which is ``max_features="sqrt"``. Where thresholds do
-vary, looking at all features is better: the trees are strong, and different all the same.
+The forest consists of extra trees without bootstrap. Its trees differ because every split tries one
+random threshold per feature and uses the best of these. This fails if the threshold has no effect.
+A feature with two values can be split in only one way, so all trees that consider all features
+would choose the same splits, except for ties. And if most rows have the same value, as in word
+counts, almost all thresholds give almost the same split. In these cases, a split must consider a
+random subset of the features: ``max_features="sqrt"``. If thresholds do have an effect, considering
+all features is better: the trees are strong and still different.
 
-What tells the two apart is how often two rows have the same value (:func:`same_value`). It depends
-neither on the scale of the features nor on the shape of their distribution.
+The two cases are distinguished by how often two rows have the same value (:func:`same_value`). This
+depends neither on the scale of the features nor on the shape of their distribution.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from hiclass._typing import AnyArray
 
 #: The parameters that are chosen.
 FOREST_PARAMS = ("max_features", "max_leaf_nodes", "min_samples_leaf")
-#: What the trees may hold together. A tree keeps one number of eight bytes per node of its own and
-#: class.
+#: The memory limit of all trees together, in bytes. A tree stores one number of eight bytes per
+#: node and class.
 _MOST_BYTES = 2e9
-#: From this probability on that two rows have the same value, a split looks at some features only.
-#: Features of two values have at least 0.5, of three equally frequent ones 0.33, of four 0.25.
+#: If two rows have the same value with at least this probability, a split considers a subset of the
+#: features. Features with two values have at least 0.5, with three equally frequent values 0.33,
+#: with four 0.25.
 _OFTEN_THE_SAME = 0.3
-#: So many rows and columns are enough to find out; more are drawn from.
+#: The number of rows and columns that are used; more are sampled.
 _MOST_ROWS, _MOST_COLUMNS = 1000, 1000
 
 
@@ -57,7 +58,7 @@ def forest_params(X: Any, target: AnyArray, n_trees: int, *, sets: bool) -> dict
         The parameters ``FOREST_PARAMS``.
     """
     fewest_rows = 5 if sets else 1
-    # A tree has two nodes per leaf, and each holds a number per column.
+    # A tree has two nodes per leaf, and each node stores one number per column.
     most = int(_MOST_BYTES / (16 * n_trees * (target.shape[1] if target.ndim == 2 else 1)))
     enough = most >= len(target) // fewest_rows
     return {
@@ -74,9 +75,6 @@ def features_per_split(X: Any) -> float | str:
 
 def same_value(X: Any) -> float:
     """The probability that two rows have the same value, as the mean over features.
-
-    Features that are the same in all rows do not count, as no tree splits on them. Missing values
-    are equal to each other. Of very many rows or features, some are drawn, always the same ones.
 
     Parameters
     ----------

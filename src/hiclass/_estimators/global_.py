@@ -1,10 +1,10 @@
 """The global approach: one model that learns the whole hierarchy at once.
 
-Its target is the *closed* matrix of the rows: a column per class, with ones for the classes of a
-row and all above them. Where paths may end at an inner node, "stop here" is one column more, the
-virtual leaf below it. So a global model has one estimator, as a flat one, but another target: not
-the leaf of a row, but whether the row is in each node. How its outputs become probabilities is in
-:mod:`hiclass._estimators.outputs`.
+Its target is the *closed* matrix of the rows: one column per class, with ones for the classes of a
+row and all of their ancestors. If paths may end at an inner node, "stop here" is an additional
+column, the virtual leaf below it. A global model thus has a single estimator, as a flat one, but
+another target: not the leaf of a row, but whether the row belongs to each node.
+:mod:`hiclass._estimators.outputs` converts its outputs to probabilities.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class GlobalClassifier(BaseHierarchicalClassifier):
         true classes that are predicted, and the number of predicted classes per true class. Only
         set if ``threshold`` is learned.
     n_features_in_ : int
-        Number of features, if X has columns.
+        The number of features, if X has columns.
     feature_names_in_ : ndarray of str
         Names of the features, if X has column names.
 
@@ -255,7 +255,8 @@ class GlobalClassifier(BaseHierarchicalClassifier):
             The rows, in any form that the estimator accepts.
         y : array-like of shape (n_samples,) or (n_samples, n_levels), frame or list of lists
             One label per row, or one path per row from level 1 down. Labels at the end of a path
-            may be missing: ``""``, ``None``, ``NaN``, ``pandas.NA`` or a shorter list.
+            may be missing: ``""``, ``None``, ``NaN``, ``pandas.NA`` or a shorter list. With
+            ``multi_label=True``, lists of labels or an indicator matrix.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the rows, passed to the estimator by keyword. In a pipeline, or
             a search over one, they are passed to the last step.
@@ -278,8 +279,8 @@ class GlobalClassifier(BaseHierarchicalClassifier):
             X = check_X(self, X, self._input_tags(), reset=True)
             target = encode_labels(self, y)
             check_n_labels(target.n_rows, n_rows_of(X))
-            # Shares of rows with negative weights are no probabilities, and no numbers where they
-            # cancel out: trees would fail only when they predict.
+            # Shares of rows with negative weights are not probabilities, and undefined if they
+            # cancel out: trees would fail only during prediction.
             weights = check_weights(sample_weight, X)
             recipe = self._recipe(route_params(self, X, weights, fit_params, groups=groups))
             fold = fold_of_rows(self, target, groups)
@@ -297,7 +298,7 @@ class GlobalClassifier(BaseHierarchicalClassifier):
             None,
             self._make_outputs,
             fit_params,
-            # There is one fit, in this process: the estimator may have jobs of its own.
+            # There is one fit, in this process: the estimator may have its own jobs.
             FitSettings(n_jobs=1, verbose=self.verbose),
             self.leaf_only,
             self.calibration,
@@ -307,7 +308,7 @@ class GlobalClassifier(BaseHierarchicalClassifier):
     def _make_outputs(
         self, hierarchy: Hierarchy, final: IntArray | None, of_sets: bool
     ) -> Callable[[LocalProblem], Any]:
-        # Without the final classes, as inner classes can be weighed, too.
+        # Without the final classes, because inner classes can have weights, too.
         make_estimator = make_estimators(self, STRATEGIES["global"], hierarchy, None)
 
         def make(problem: LocalProblem) -> Any:
@@ -347,7 +348,7 @@ class GlobalClassifier(BaseHierarchicalClassifier):
         self._check_capability(*self._prototype().by_depth())
 
     def _check_capability(self, estimator: Any) -> None:
-        """Refuse, before any work, an estimator that could not predict what is wanted."""
+        """Reject, before any work, an estimator that cannot predict what is needed."""
         name = type(estimator).__name__
         if not has_classes(estimator):
             if not hasattr(estimator, "predict"):
@@ -373,7 +374,8 @@ class GlobalClassifier(BaseHierarchicalClassifier):
         fitted = self.local_classifiers_
         if () not in fitted:
             raise AttributeError(
-                f"This {type(self).__name__} has no estimator_: there was nothing to decide."
+                f"This {type(self).__name__} has no estimator_, because there was nothing to "
+                "decide."
             )
         return fitted[()]
 
@@ -391,7 +393,7 @@ class GlobalClassifier(BaseHierarchicalClassifier):
     @property
     def column_scales_(self) -> FloatArray:
         """The factors by which the columns of the target are multiplied."""
-        _ = self.estimator_  # an error where there is none
+        _ = self.estimator_  # raises an error if there is none
         return np.asarray(local_classifiers(self)[()].scales())
 
     @property

@@ -1,6 +1,6 @@
-"""What is promised about the rows that are answered, as data, and which promise a model has.
+"""Guarantees about the labels above a threshold, as data, and the guarantee of a model.
 
-Model files name the classes of this module: they do not move.
+Model files refer to the classes of this module, so they must not be moved.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from hiclass._wrapping import unwrap
 
 @dataclass(frozen=True)
 class Promise:
-    """What is promised about one level, for all rows or for those of one branch.
+    """A promise about one level, for all rows or for those of one branch.
 
     Attributes
     ----------
     level : int
-        The level, counted from 1.
+        The level, starting at 1.
     branch : tuple
-        The path of the predicted class that it is about; empty for all rows, or all that no other
-        promise for the level is about.
+        The path of the predicted class to which the promise applies. Empty for all rows, or for all
+        rows to which no other promise for the level applies.
     limit : float
         The share of wrong labels, or the mean cost, that is allowed.
     threshold : float
-        The confidence that a label of this level needs; infinite if nothing can be promised, so
-        that no label is given.
+        The smallest confidence of a predicted label of this level. Infinite if no promise is
+        possible, so that no label is predicted.
     n_rows : int
-        Calibration rows with a predicted label at the level.
+        The number of calibration rows that reach the level.
     n_answered : int
-        Those of them that are.
+        The number of these rows whose confidence reaches the threshold.
     loss : float
-        How many of these are wrong, or what they cost in total.
+        The number of wrong labels among them, or their total cost.
     n_needed : int
-        The fewest rows with which anything can be promised: if none is wrong.
+        The smallest number of rows for a promise, if no label is wrong.
     reason : str
-        Why nothing can be promised; empty if something can.
+        Why no promise is possible. Empty if there is one.
     """
 
     level: int
@@ -54,7 +54,7 @@ class Promise:
 
     @property
     def reached(self) -> bool:
-        """Whether labels of this level are given at all."""
+        """Whether any labels of this level are predicted."""
         return not self.reason
 
     @property
@@ -179,7 +179,7 @@ class Guarantee:
 
     def __str__(self) -> str:
         what = "wrong" if self.kind == "error" else "mean cost"
-        header = ["level", "branch", f"{what} at most", "confidence at least", "answered", what]
+        header = ["level", "branch", f"{what} at most", "confidence at least", "labelled", what]
         rows = [_cells(promise, self.kind) for promise in self.promises]
         widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
         lines = ["  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)) for r in rows]
@@ -192,7 +192,7 @@ class Guarantee:
         return "\n".join(
             [
                 f"With {self.certainty:.0%} certainty, for rows with a predicted label (from "
-                f"{self.n_rows:,} rows of calibration):",
+                f"{self.n_rows:,} calibration rows):",
                 first.rstrip(),
                 *(line.rstrip() for line in lines),
                 *missing,
@@ -214,7 +214,7 @@ def _cells(promise: Promise, kind: str) -> list[str]:
 
 
 def of_branch(branch: tuple[Any, ...]) -> str:
-    """The branch that a promise is about, for a message; nothing for all rows."""
+    """The branch of a promise, for a message; empty for all rows."""
     return f" of {' > '.join(map(str, branch))}" if branch else ""
 
 
@@ -239,7 +239,7 @@ def guarantee_of(model: Any) -> Guarantee | None:
 
 
 def decoding_of(model: Any) -> str:
-    """The name of a decoding, and the F-score that it goes by."""
+    """The name of a decoding, and the F-score that it assumes."""
     decoding = model._decoding
     return f"{decoding.name} {model._f_to_expect()}" if decoding.needs_f else str(decoding.name)
 

@@ -1,4 +1,4 @@
-"""Held-out rows as thresholds see them: whole paths, their confidence, and the true classes."""
+"""Held-out rows for the choice of thresholds: whole paths, confidences, and true classes."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ NO_PROBA = (
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What a model says about rows that it was not fitted on, and what is true.
+    """The predictions of a model for held-out rows, and the true classes.
 
     Attributes
     ----------
     model : estimator
-        The hierarchical classifier, taken out of its wrapping.
+        The hierarchical classifier, without pipeline or search.
     decision : Decision
-        Its paths without any threshold, and the confidence of each level.
+        Its paths without thresholds, and the confidence of each level.
     true : ndarray of int
-        The deepest node of every true path that the model knows.
+        The deepest node of every true path that the model has.
     """
 
     model: Any
@@ -40,7 +40,7 @@ class HeldOut:
 
 
 def decide_held_out(model: Any, X: Any, y: Any, caller: str) -> HeldOut:
-    """Let a model decide on labelled rows, without its own thresholds.
+    """Predict labelled rows without the thresholds of the model.
 
     Parameters
     ----------
@@ -86,14 +86,14 @@ def decide_held_out(model: Any, X: Any, y: Any, caller: str) -> HeldOut:
 
 
 def without_thresholds(model: Any) -> Any:
-    """A fitted model that truncates no path; the given one is not changed."""
+    """A fitted model without thresholds; the given model is not changed."""
     model = copy.copy(model)
     model.min_confidence = 0.0
     return model
 
 
 def decide_both(model: Any, X: Any) -> tuple[Decision, Decision]:
-    """Let a model decide once: as it does with its thresholds, and as it would without them.
+    """Predict once: the decisions with the thresholds of a model, and without them.
 
     Parameters
     ----------

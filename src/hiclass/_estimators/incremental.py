@@ -1,9 +1,9 @@
 """Learning from batches: ``partial_fit`` of the estimators that fit local classifiers.
 
-A batch is encoded, planned and learned as in ``fit``, by the same engine. What is added here lies
-between two batches: which classes are known (:class:`Stream`), how the tree grows, and that a batch
-is learned as a whole or not at all. For that, classifiers learn as copies, and whatever goes wrong
-puts back the model as it was before the call.
+A batch is encoded, planned and learned as in ``fit``, by the same engine. This module handles what
+happens between two batches: which classes are known (:class:`Stream`), how the tree grows, and that
+a batch is learned completely or not at all. Classifiers therefore learn as copies, and after any
+error, the model is restored to its state before the call.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _WITH_PARTIAL_FIT = (
 
 
 def _has_partial_fit(self: Any) -> None:
-    """Say why there is no ``partial_fit``; a callable is checked when it makes one."""
+    """Raise an error that states why there is no ``partial_fit``; callables are checked later."""
     if self._strategy.plan is None:
         raise AttributeError(
             f"{type(self).__name__} has no partial_fit because its strategy, "
@@ -85,7 +85,7 @@ def _without_partial_fit(name: str, estimator: Any) -> str:
 
 
 class _Learner:
-    """What the engine fits: a classifier that goes on learning, as a copy."""
+    """The estimator that the engine fits: a classifier that continues learning, as a copy."""
 
     def __init__(self, estimator: Any, n_classes: int | None) -> None:
         self.estimator = estimator
@@ -133,9 +133,9 @@ def partial_fit(self: Any, X: Any, y: Any, classes: Any = None, sample_weight: A
     ------
     ValueError
         If the batch has a new class that the model cannot add, is empty or has other features
-        than before. Also for parameters that need all rows at once: ``calibration``,
-        ``checkpoint_dir`` and, unless ``fit`` was called before or ``expected_f1`` is given,
-        ``decoding="expected_f1"``.
+        than before. Also for parameters that only ``fit`` supports: ``calibration``,
+        ``checkpoint_dir``, ``min_coef`` and, unless ``fit`` was called before or ``expected_f1`` is
+        given, ``decoding="expected_f1"``.
 
     Warns
     -----
@@ -160,7 +160,7 @@ def partial_fit(self: Any, X: Any, y: Any, classes: Any = None, sample_weight: A
 
 @contextmanager
 def learning(model: Any) -> Iterator[None]:
-    """Put the model back as it was if learning fails: nothing is changed in place."""
+    """Restore the model if learning fails; nothing is changed in place."""
     before = model.__dict__.copy()
     try:
         yield
@@ -192,7 +192,7 @@ def _learn(model: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> None
     updated = _update(recipe, models, stream, index, X)
     check_all_scores(recipe, updated, index, X)
     model._stream = stream
-    model.__dict__.pop("guarantee_", None)  # it was about the model before this batch
+    model.__dict__.pop("guarantee_", None)  # it belonged to the model before this batch
     model.__dict__.pop("_n_own", None)  # from now on counted with the batches
     if _is_unchanged(model, updated, format):
         model._models = updated
@@ -201,7 +201,7 @@ def _learn(model: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> None
 
 
 def _models_so_far(model: Any) -> BatchModels | None:
-    """What was learned from batches before, or from the rows of ``fit``."""
+    """What was learned from earlier batches, or from the rows of ``fit``."""
     models = model.__dict__.get("_models")
     if models is None or isinstance(models, BatchModels):
         return models
@@ -209,7 +209,7 @@ def _models_so_far(model: Any) -> BatchModels | None:
 
 
 def _is_unchanged(model: Any, models: BatchModels, format: LabelFormat) -> bool:
-    """Whether a batch changed nothing that a user sees: ``classes_`` looks at every node."""
+    """Whether a batch changed nothing visible; computing ``classes_`` visits every node."""
     old: LocalModels | None = model.__dict__.get("_models")
     if old is None or old.hierarchy is not models.hierarchy or format is not model._format:
         return False
@@ -226,7 +226,7 @@ def _is_unchanged(model: Any, models: BatchModels, format: LabelFormat) -> bool:
 def _update(
     recipe: Recipe, models: BatchModels, stream: Stream, index: BatchIndex, X: Any
 ) -> BatchModels:
-    """Let the classifiers that have rows in the batch learn them."""
+    """Update the classifiers that have rows in the batch."""
     hierarchy, describe = models.hierarchy, partial(recipe.describe, models.hierarchy)
     plan = _plan(recipe, stream, index)
     one_sided, guard = dict(models.one_sided), _guard(recipe, models, stream, index)
@@ -276,7 +276,7 @@ def _update(
         soft=soft,
         n_own=n_own,
         own_weight=own_weight,
-        expected_own=None,  # of models that have learned less
+        expected_own=None,  # for models that have learned less
         one_sided=one_sided,
         learned=guard.learned,
     )
@@ -288,7 +288,7 @@ def _plan(recipe: Recipe, stream: Stream, index: BatchIndex) -> Plan:
 
 
 def _guard(recipe: Recipe, models: BatchModels, stream: Stream, index: BatchIndex) -> Guard:
-    """What decides which classifiers learn; after ``fit``, it counts the rows of that."""
+    """The guard that decides which classifiers learn; it includes the rows of ``fit``."""
     learned = models.learned
     if not learned and (models.classifiers or models.gates):
         nodes = np.flatnonzero(models.n_own)
@@ -303,8 +303,8 @@ def _guard(recipe: Recipe, models: BatchModels, stream: Stream, index: BatchInde
 def _make_learners(
     recipe: Recipe, models: BatchModels, one_sided: dict[int, int]
 ) -> Callable[[LocalProblem], _Learner]:
-    """A function that makes what the engine fits, and notes who has seen one class only."""
-    make: list[Any] = []  # made when it is needed: it may draw a random number
+    """A function that creates what the engine fits, and records who has seen one class only."""
+    make: list[Any] = []  # created when needed, because it may draw a random number
 
     def learner(problem: LocalProblem) -> _Learner:
         old = _fitted(models, problem)

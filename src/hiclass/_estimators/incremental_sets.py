@@ -1,7 +1,7 @@
 """Learning sets of classes from batches: ``partial_fit`` with several labels per row, or a DAG.
 
-Every class is a binary question of its own. What was counted decides until there is something to
-tell apart: a class without a row has the probability 0, one that all rows are in is certain.
+Every class is a separate binary problem. As long as a classifier has seen only one of its two
+classes, counts decide: a class without rows has probability 0, and a class of all rows is certain.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from hiclass.hierarchy import Hierarchy
 
 
 class ColumnLearners(ClassifierMixin, BaseEstimator):
-    """One binary copy of a classifier per column of the target, which learn from batches.
+    """One binary clone of a classifier per column of the target, which learns from batches.
 
     Parameters
     ----------
@@ -52,24 +52,24 @@ class ColumnLearners(ClassifierMixin, BaseEstimator):
         self.estimator = estimator
 
     def partial_fit(self, X: Any, y: Any, **params: Any) -> ColumnLearners:
-        """Let the copy of every column of y, which holds 0 and 1, learn the rows."""
+        """Update the clone of every column of y, which holds 0 and 1."""
         if not hasattr(self, "estimators_"):
             self.estimators_ = [copy_estimator(self.estimator) for _ in range(y.shape[1])]
             self.counts_ = np.zeros((y.shape[1], 2), dtype=np.intp)
         n_positive = y.sum(axis=0)
         for estimator, column in zip(self.estimators_, np.ascontiguousarray(y.T), strict=True):
-            # Its own copy of the rows: an estimator may write into them.
+            # A separate copy of the rows, because an estimator may modify them.
             estimator.partial_fit(take_rows(X, None), column, classes=np.arange(2), **params)
         self.counts_ = self.counts_ + np.column_stack([len(y) - n_positive, n_positive])
         return self
 
     @property
     def classes_(self) -> AnyArray:
-        """Whether a row is in a class."""
+        """The classes: whether a row belongs to a class."""
         return np.arange(2)
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probability of a one in every column; of one column, of 0 and of 1."""
+        """Return the probability of 1 in every column; for one column, those of 0 and 1."""
         proba = np.empty((n_rows_of(X), len(self.estimators_)))
         for j, (estimator, counts) in enumerate(zip(self.estimators_, self.counts_, strict=True)):
             if counts.all():
@@ -80,7 +80,7 @@ class ColumnLearners(ClassifierMixin, BaseEstimator):
 
 
 class _Learner:
-    """What the engine fits: learners that go on learning, as a copy."""
+    """The estimator that the engine fits: it continues learning, as a copy."""
 
     def __init__(self, learners: ColumnLearners) -> None:
         self.learners = learners
@@ -91,7 +91,7 @@ class _Learner:
 
 
 def learns_sets(model: Any) -> bool:
-    """Whether batches of a model hold sets of classes."""
+    """Whether batches of a model contain sets of classes."""
     if model.multi_label or isinstance(model.__dict__.get("_models"), SetBatchModels):
         return True
     return model.hierarchy is not None and not as_hierarchy(model.hierarchy).is_tree
@@ -118,7 +118,7 @@ def learn_sets(model: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> 
 
 
 def _check_parameters(model: Any) -> None:
-    """Refuse what batches of sets cannot serve."""
+    """Reject parameters that batches of sets do not support."""
     models = model.__dict__.get("_models")
     if models is not None and not isinstance(models, SetBatchModels):
         raise ValueError(
@@ -144,7 +144,7 @@ def _check_parameters(model: Any) -> None:
 
 
 def _encode(model: Any, y: Any, classes: Any, models: SetBatchModels | None) -> SetTarget:
-    """The labels of a batch, over the hierarchy that the first one has fixed."""
+    """The labels of a batch, in the hierarchy of the first batch."""
     hierarchy = None if models is None else models.hierarchy
     if hierarchy is None and model.hierarchy is not None:
         hierarchy = as_hierarchy(model.hierarchy)
@@ -165,7 +165,7 @@ def _encode(model: Any, y: Any, classes: Any, models: SetBatchModels | None) -> 
 
 
 def _declared(classes: Any, hierarchy: Hierarchy | None) -> Hierarchy:
-    """The hierarchy of the classes that were announced; they must be in one that is known."""
+    """The hierarchy of the announced classes; they must be in a known hierarchy if there is one."""
     if isinstance(classes, Hierarchy):
         if hierarchy is not None and not classes._same_classes(hierarchy):
             raise ValueError(
@@ -177,7 +177,7 @@ def _declared(classes: Any, hierarchy: Hierarchy | None) -> Hierarchy:
 
 
 def _begin(recipe: Recipe, hierarchy: Hierarchy, index: SetIndex) -> SetBatchModels:
-    """A model that has seen nothing."""
+    """A model that has not seen any rows."""
     policy: Any = ""
     if recipe.policy is not None:
         read = read_policy(recipe.policy, ends_early=_ends_early(index))
@@ -212,8 +212,8 @@ def _check_policy(models: SetBatchModels, recipe: Recipe, index: SetIndex) -> No
         return
     if recipe.policy.name != models.given_policy:
         raise ValueError(
-            f"binary_policy must stay as it was in the first batch, {models.given_policy!r}; it is "
-            f"{recipe.policy.name!r} now. Clone the model to start again."
+            f"binary_policy must not change after the first batch; it was {models.given_policy!r} "
+            f"and is {recipe.policy.name!r} now. Clone the model to start again."
         )
     read = _policy_of(models)
     inner = ~models.hierarchy.is_leaf
@@ -232,9 +232,9 @@ def _check_policy(models: SetBatchModels, recipe: Recipe, index: SetIndex) -> No
 
 
 def _update(recipe: Recipe, models: SetBatchModels, index: SetIndex, X: Any) -> SetBatchModels:
-    """Let the classifiers that have rows in the batch learn them."""
+    """Update the classifiers that have rows in the batch."""
     hierarchy, policy = models.hierarchy, _policy_of(models)
-    make: list[Any] = []  # made when it is needed: it may draw a random number
+    make: list[Any] = []  # created when needed, because it may draw a random number
 
     def learner(problem: LocalProblem) -> _Learner:
         known = (models.gates if problem.gate else models.classifiers).get(problem.owner)

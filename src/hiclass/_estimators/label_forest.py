@@ -1,10 +1,10 @@
-"""``MultiLabelForestClassifier``: one forest for thousands of classes that a row may have together.
+"""``MultiLabelForestClassifier``: one forest for rows with several of thousands of classes.
 
-A forest of scikit-learn keeps a number per class in every node of every tree: 50 MB per tree for
-4,000 classes. Here trees split on the first principal directions of the labels, which say nearly
-all that matters for a split, and leaves keep the numbers of their training rows. The labels are
-kept once, sparse. What is predicted is the same as with shares in the leaves: the mean of the
-labels of the training rows that share leaves with a row.
+A forest of scikit-learn stores one number per class in every node of every tree: 50 MB per tree for
+4,000 classes. Here, trees split on the first principal components of the labels, which contain
+almost everything that matters for a split, and leaves store the numbers of their training rows. The
+labels are stored once, in sparse form. The prediction is the same as with shares in the leaves: the
+mean of the labels of the training rows in the same leaves.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from hiclass._estimators.forest import features_per_split
 from hiclass._linear.label_ridge import read_indicator
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
-#: Trees that are fitted together: they are thinned out before the next ones are fitted.
+#: The number of trees that are fitted together. They are reduced before the next ones are fitted.
 _AT_ONCE = 10
-#: Numbers of features, and pairs of row and tree, that predicting holds at a time.
+#: The numbers of feature values, and of pairs of row and tree, that are held while predicting.
 _MOST_NUMBERS = 8_000_000
 
 
@@ -191,7 +191,7 @@ class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         self._grow(X, self._goal(labels, weight), weight, rng)
         weighted = labels if weight is None else sp.csr_array(labels * weight[:, None])
-        # As plain arrays, which files hold without asking for trust.
+        # As plain arrays, which files hold without trusted types.
         self._label_data, self._label_columns = weighted.data, weighted.indices.astype(np.int32)
         self._label_starts = weighted.indptr.astype(np.int64)
         return self
@@ -227,10 +227,10 @@ class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
             shape=(n_rows, len(self.classes_)),
         )
         proba = np.empty((X.shape[0], labels.shape[1]))
-        # The training rows that a row shares leaves with: nearly all, where leaves are large.
+        # The training rows in the same leaves as a row: almost all rows, if leaves are large.
         shared = min(n_rows, int((np.diff(self._starts) ** 2.0).sum() / n_rows))
         size = max(1, _MOST_NUMBERS // max(X.shape[1], 10 * n_trees, labels.shape[1], shared))
-        # What every leaf holds: the numbers of its rows.
+        # The row numbers of every leaf.
         ones = np.ones(len(self._rows), dtype=np.float32)
         members = sp.csr_array(
             (ones, self._rows, self._starts), shape=(len(self._starts) - 1, n_rows)
@@ -268,21 +268,21 @@ class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
     # -- fitting ---------------------------------------------------------------------------------
 
     def _goal(self, labels: Any, weight: FloatArray | None) -> FloatArray:
-        """What trees split on: the labels, or their first principal directions."""
+        """The target of the trees: the labels, or their first principal components."""
         n_rows, n_classes = labels.shape
         if self.n_components >= min(n_rows, n_classes):
             return np.asarray(labels.toarray(), dtype=np.float64)
-        # The mean is not subtracted, which would make all labels dense: splits do not depend on it.
-        # It takes one direction more.
+        # The mean is not subtracted, because this would make all labels dense. Splits do not depend
+        # on it. It needs one additional component.
         n_components = min(self.n_components + 1, n_rows, n_classes)
         weighted = labels if weight is None else sp.csr_array(labels * np.sqrt(weight)[:, None])
-        # It divides by the variance, which is zero where all rows have the same labels.
+        # scikit-learn divides by the variance, which is zero if all rows have the same labels.
         with np.errstate(divide="ignore", invalid="ignore"):
             reduction = TruncatedSVD(n_components, random_state=0).fit(weighted)
         return np.asarray(reduction.transform(labels), dtype=np.float64)
 
     def _grow(self, X: Any, goal: FloatArray, weight: FloatArray | None, rng: Any) -> None:
-        """Fit the trees, some at a time, and keep what predicting needs of them."""
+        """Fit the trees in groups, and keep what is needed for predictions."""
         max_features = self.max_features
         if max_features == "auto":
             max_features = None if features_per_split(X) == 1.0 else "sqrt"
@@ -299,7 +299,7 @@ class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
                     min_samples_leaf=self.min_samples_leaf,
                     max_features=max_features,
                     n_jobs=self.n_jobs,
-                    random_state=rng,  # a seed per tree: the same ones for any n_jobs
+                    random_state=rng,  # one seed per tree, the same for any n_jobs
                 ).fit(X, goal, weight)
                 leaves.append(forest.apply(X).astype(np.int32))
                 trees += [tree.tree_ for tree in forest.estimators_]
@@ -314,7 +314,7 @@ class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
     def _keep(
         self, trees: list[dict[str, AnyArray]], leaves: IntArray, weight: FloatArray | None
     ) -> None:
-        """All trees in a few arrays; nodes are numbered through."""
+        """All trees in a few arrays, with consecutive numbers of nodes."""
         n_nodes = np.array([len(tree["feature"]) for tree in trees])
         self._depth = max(int(tree["depth"]) for tree in trees)
         self._roots = (np.cumsum(n_nodes) - n_nodes).astype(np.int32)
@@ -329,7 +329,7 @@ class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
         counts = np.bincount(nodes, minlength=n_total)
         self._starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         each = None if weight is None else np.repeat(weight, leaves.shape[1])
-        # Inner nodes hold no rows, and no row ends there.
+        # Inner nodes hold no rows, because no row ends there.
         self._sizes = np.maximum(np.bincount(nodes, each, n_total), np.finfo(float).tiny)
 
     # -- predicting ------------------------------------------------------------------------------
@@ -355,7 +355,7 @@ class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _thin(tree: Any) -> dict[str, AnyArray]:
-    """What is needed to find the leaf of a row; leaves have the feature -1."""
+    """The part of a tree that is needed to find the leaf of a row; leaves have the feature -1."""
     is_leaf = tree.children_left < 0
     return {
         "left": np.where(is_leaf, 0, tree.children_left),

@@ -144,7 +144,7 @@ class LocalClassifierPerNode(BaseHierarchicalClassifier):
         true classes that are predicted, and the number of predicted classes per true class. Only
         set if ``threshold`` is learned.
     n_features_in_ : int
-        Number of features, if X has columns.
+        The number of features, if X has columns.
     feature_names_in_ : ndarray of str
         Names of the features, if X has column names.
 
@@ -337,7 +337,7 @@ class LocalClassifierPerParentNode(BaseHierarchicalClassifier):
         true classes that are predicted, and the number of predicted classes per true class. Only
         set if ``threshold`` is learned.
     n_features_in_ : int
-        Number of features, if X has columns.
+        The number of features, if X has columns.
     feature_names_in_ : ndarray of str
         Names of the features, if X has column names.
 
@@ -518,7 +518,7 @@ class LocalClassifierPerLevel(BaseHierarchicalClassifier):
         true classes that are predicted, and the number of predicted classes per true class. Only
         set if ``threshold`` is learned.
     n_features_in_ : int
-        Number of features, if X has columns.
+        The number of features, if X has columns.
     feature_names_in_ : ndarray of str
         Names of the features, if X has column names.
 

@@ -1,4 +1,4 @@
-"""What a model offers, fitted or not: an error says why it does not."""
+"""Conditions under which a model has a method; an error states why it does not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def has_proba(model: Any) -> None:
-    """Say why there are no probabilities, before and after fit."""
+    """Raise an error that states why there are no probabilities, before and after fit."""
     models = model.__dict__.get("_models")
     if not (models.has_proba if models is not None else model._promises_proba()):
         raise AttributeError(
@@ -16,7 +16,7 @@ def has_proba(model: Any) -> None:
 
 
 def has_paths(model: Any) -> None:
-    """Say why a row has no path, or no probabilities, before and after fit."""
+    """Raise an error that states why there is no path or no probability, before and after fit."""
     if model._is_about_sets():
         raise AttributeError(
             f"This {type(model).__name__} predicts sets of classes, which have no paths and no "
@@ -27,7 +27,7 @@ def has_paths(model: Any) -> None:
 
 
 def adapts(model: Any) -> None:
-    """Say why shares of classes play no role, before and after fit."""
+    """Raise an error that states why class shares do not apply, before and after fit."""
     if model._is_about_sets():
         raise AttributeError(
             f"This {type(model).__name__} predicts sets of classes, whose shares need not sum to "
@@ -38,7 +38,7 @@ def adapts(model: Any) -> None:
 
 
 def require_paths(model: Any, name: str) -> None:
-    """Refuse, for something that needs one path per row, to serve sets of classes."""
+    """Reject models of sets of classes, for functions that require one path per row."""
     if model._is_about_sets():
         raise ValueError(
             f"{name} requires one path per row in a tree, but this {type(model).__name__} predicts "

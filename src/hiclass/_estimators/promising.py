@@ -1,7 +1,7 @@
 """Thresholds that bound the share of wrong labels among the predicted labels, or their mean cost.
 
-They are chosen on labelled rows that the model was not fitted on, so that a statement about all
-rows like them holds with a chosen certainty (:mod:`hiclass._out_of_fold.selective`).
+They are chosen on labelled rows that the model was not fitted on. The bound then holds for all rows
+from the same distribution, with a chosen certainty (:mod:`hiclass._out_of_fold.selective`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hiclass._out_of_fold.selective import (
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass._warnings import warn_user
 
-#: A branch has a promise of its own if it has so many times the rows that are needed at least.
+#: A branch has its own promise if it has at least this many times the rows that are needed.
 _ENOUGH = 2
 
 
@@ -134,7 +134,7 @@ def _levels(levels: Any, depth: int) -> list[int]:
     asked = [levels] if isinstance(levels, Integral) else list(levels)
     for level in asked:
         if not _is_level(level, depth):
-            raise ValueError(f"levels has {level!r}. Give numbers from 1 to {depth}.")
+            raise ValueError(f"levels has {level!r}. Use numbers from 1 to {depth}.")
     if not asked or len(set(asked)) < len(asked):
         raise ValueError(f"levels={levels!r} must contain at least one level, and no level twice.")
     return sorted(int(level) for level in asked)
@@ -154,8 +154,8 @@ def _limits(max_error: Any, asked: list[int]) -> list[float]:
     each = [max_error] * len(asked) if is_one else list(max_error)
     if len(each) != len(asked):
         raise ValueError(
-            f"max_error has {len(each)} numbers for {len(asked)} levels. Give one number, or one "
-            f"for each of the levels."
+            f"max_error has {len(each)} numbers for {len(asked)} levels. Use one number, or one "
+            "per level."
         )
     for limit in each:
         if not _is_between(limit, 1):
@@ -260,12 +260,12 @@ def guarantee_cost(
 
 
 def _losses(costs: Any, held_out: HeldOut, asked: list[int]) -> tuple[Any, float]:
-    """A function of the level to the cost of every row as a share of the highest; and that one."""
+    """A function from levels to relative costs of rows, and the highest cost."""
     tree = held_out.model.hierarchy_
     if isinstance(costs, Mapping):
         check_min_confidence(costs, name="costs")
         each = np.asarray(thresholds_of({(): 1.0, **costs}, tree, name="costs"))
-        each[0] = each.max()  # of rows whose true class is not known at all
+        each[0] = each.max()  # of rows whose true class is unknown
         most = float(each.max())
         if not math.isfinite(most):
             raise ValueError(
@@ -295,7 +295,7 @@ def _losses(costs: Any, held_out: HeldOut, asked: list[int]) -> tuple[Any, float
             f"of level {asked[0]}; got the shape {matrix.shape}."
         )
     if not ((matrix >= 0) & np.isfinite(matrix)).all():
-        raise ValueError("costs must have numbers only, none of them negative or infinite.")
+        raise ValueError("costs must be numbers that are finite and not negative.")
     most = float(matrix.max())
 
     def by_pair(level: int) -> FloatArray:
@@ -307,7 +307,7 @@ def _losses(costs: Any, held_out: HeldOut, asked: list[int]) -> tuple[Any, float
 
 
 def _rows_needed_by_betting(limit: float, risk: float) -> int:
-    """How many rows without any loss show that the mean loss is below a limit."""
+    """The number of rows without any loss that prove a mean loss below a limit."""
     n = rows_needed(limit, risk)
     while not bets_against(np.zeros(n), limit, risk):
         n += max(1, n // 20)
@@ -319,11 +319,11 @@ def _rows_needed_by_betting(limit: float, risk: float) -> int:
 
 @dataclass(frozen=True)
 class _Plan:
-    """How thresholds are tested, and what for."""
+    """How thresholds are tested."""
 
-    shown: Any  # a mean loss, for messages
+    shown: Any  # formats a mean loss, for messages
     walk: Walker
-    needed: Any  # (limit, risk) to the fewest rows
+    needed: Any  # (limit, risk) to the smallest number of rows
     risk: float
     limits: dict[int, float]  # by level
 
@@ -337,7 +337,7 @@ def _guarantee(
     scale: float,
     branch_level: int | None,
 ) -> Guarantee:
-    """Make all promises, and the thresholds that follow from them."""
+    """Compute all promises, and the resulting thresholds."""
     tree = held_out.model.hierarchy_
     groups = _groups(held_out, plan, branch_level)
     # A group without rows, such as that of all other branches, needs no share of the risk.
@@ -353,8 +353,8 @@ def _guarantee(
         split = branch_level is not None and level >= branch_level
         values = loss(level)
         for node, member in (groups if split else everyone).items():
-            # A deeper level is at least as strict as those above it: whether a row is answered
-            # there depends on its confidence there only, as in the tests.
+            # A deeper level is at least as strict as those above it: whether a row is labelled
+            # there depends only on its confidence there, as in the tests.
             found = _promise(held_out, plan, level, values, member, strictest[node], scale)
             promises.append(replace(found, branch=tree.path(node)))
             for concerned in [node] if split else groups:
@@ -365,7 +365,7 @@ def _guarantee(
 
 
 def _groups(held_out: HeldOut, plan: _Plan, branch_level: int | None) -> dict[int, AnyArray]:
-    """The predicted classes that have rows enough, and which rows; 0 has all other rows."""
+    """The rows of every predicted class that has enough rows; 0 has all other rows."""
     tree, n = held_out.model.hierarchy_, len(held_out.true)
     if branch_level is None:
         return {0: np.ones(n, dtype=bool)}
@@ -379,7 +379,7 @@ def _groups(held_out: HeldOut, plan: _Plan, branch_level: int | None) -> dict[in
     limit, n_levels = min(plan.limits.values()), len(plan.limits)
     n_own = 0
     for number in range(1, len(nodes) + 1):
-        # More branches share the risk, so that each of them needs more rows.
+        # More branches share the risk, so each of them needs more rows.
         needed = plan.needed(limit, plan.risk / ((number + 1) * n_levels))
         if counts[number - 1] >= _ENOUGH * needed:
             n_own = number
@@ -396,7 +396,7 @@ def _promise(
     above: float,
     scale: float,
 ) -> Promise:
-    """What can be promised about one level of some rows."""
+    """The promise about one level of some rows."""
     limit = plan.limits[level]
     confidence = held_out.decision.confidence[:, level - 1]
     rows = member & ~np.isnan(confidence)
@@ -414,7 +414,7 @@ def _promise(
         reason = (
             f"{plan.shown(scale * walk.total / walk.n_answered)} among the most confident "
             f"{walk.n_answered:,} calibration rows are too close to the limit of "
-            f"{limit * scale:g}. Allow more, give more rows, or improve the model."
+            f"{limit * scale:g}. Allow a larger value, pass more rows, or improve the model."
         )
         return replace(promise, reason=reason)
     if math.isinf(above):
@@ -426,7 +426,7 @@ def _promise(
 
 
 def _check_any(promises: list[Promise], kind: str) -> None:
-    """Refuse to return nothing, and warn about what is missing."""
+    """Raise an error if there is no promise, and warn about missing promises."""
     missing = [promise for promise in promises if not promise.reached]
     some = [p for p in missing if p.n_rows] or missing
     each = [f"Level {p.level}{of_branch(p.branch)}: {p.reason}" for p in some]

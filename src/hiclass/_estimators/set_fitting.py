@@ -1,7 +1,7 @@
 """Fits the local problems of rows that are sets, with the engine of all other local problems.
 
-A problem with several nodes goes to the classifier as it is, if that takes several labels per row;
-if not, :class:`OneVsRest` fits one copy of it per node.
+A problem with several nodes is passed to the classifier unchanged if it supports several labels per
+row. Otherwise, :class:`OneVsRest` fits one clone per node.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from hiclass._targets.sets import SetTarget
 from hiclass._typing import IntArray
 from hiclass._warnings import warn_user
 
-#: From so many classes on, forests of scikit-learn are slow.
+#: With at least this many classes, forests of scikit-learn are slow.
 _MANY_FOR_TREES = 1_000
 
 
 class OneVsRest(ClassifierMixin, BaseEstimator):
-    """One binary copy of a classifier per column of the target.
+    """One binary clone of a classifier per column of the target.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class OneVsRest(ClassifierMixin, BaseEstimator):
         The fitted copies, one per column.
     """
 
-    #: All copies see the same columns.
+    #: All clones see the same columns.
     packing: ClassVar[Kind] = Kind(
         parts=lambda model: [model.estimator], fitted_parts=lambda model: model.estimators_
     )
@@ -59,23 +59,23 @@ class OneVsRest(ClassifierMixin, BaseEstimator):
         return self.estimator
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> OneVsRest:
-        """Fit a copy to every column of y, which holds 0 and 1."""
+        """Fit a clone to every column of y, which holds 0 and 1."""
         self.estimators_ = []
         for j, column in enumerate(np.ascontiguousarray(y.T)):
             estimator = copy_estimator(self.estimator)
             keep_columns(estimator, [j], single=True)
-            # Its own copy of the rows: an estimator may write into them.
+            # A separate copy of the rows, because an estimator may modify them.
             estimator.fit(take_rows(X, None), column, **named_for_fit(estimator, fit_params))
             self.estimators_.append(estimator)
         return self
 
     def predict_proba(self, X: Any) -> Any:
-        """Return the probability of a one in every column."""
+        """Return the probability of 1 in every column."""
         return np.hstack([column_proba(e, protect(X), 1) for e in self.estimators_])
 
 
 def takes_sets(estimator: Any) -> bool:
-    """Whether a classifier takes several labels per row as they are."""
+    """Whether a classifier supports several labels per row."""
     tags = estimator_tags(estimator)
     if tags is None:
         return False
@@ -84,8 +84,8 @@ def takes_sets(estimator: Any) -> bool:
 
 
 def _warn_of_slow_forest(estimator: Any, n_classes: int) -> None:
-    """Say what to use instead of a forest that keeps two numbers per class in every node."""
-    # By name: importing forests costs more than anything else here.
+    """Warn of a forest that stores two numbers per class and node, and name an alternative."""
+    # By name, because importing forests is expensive.
     kinds = {kind.__name__ for kind in type(estimator).__mro__}
     if n_classes < _MANY_FOR_TREES or "ForestClassifier" not in kinds:
         return
@@ -98,9 +98,9 @@ def _warn_of_slow_forest(estimator: Any, n_classes: int) -> None:
 
 
 def check_has_proba(estimator: Any, calibration: str | None = None) -> Any:
-    """Refuse an estimator without probabilities, by which sets of classes are selected.
+    """Reject an estimator without probabilities, by which sets of classes are selected.
 
-    A calibration makes them of scores.
+    A calibration computes them from scores.
     """
     if hasattr(estimator, "predict_proba"):
         return estimator
@@ -171,8 +171,8 @@ def fit_set_problems(
         if problem.target.ndim == 1 and tags is not None and not tags.target_tags.single_output:
             raise ValueError(
                 f"{type(estimator).__name__} supports only several labels per row, but "
-                f"{describe(problem)} is a single binary problem. Give the classifier inside it: "
-                f"one clone is fitted per class."
+                f"{describe(problem)} is a single binary problem. Pass the classifier inside it; "
+                "one clone is then fitted per class."
             )
         several = problem.target.ndim == 2 and not takes_sets(estimator)
         if problem.target.ndim == 2:

@@ -1,4 +1,4 @@
-"""Predictions that are sets of classes: their parameters, and how they are selected and written."""
+"""Predictions that are sets of classes: parameters, selection and output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hiclass._typing import AnyArray, FloatArray
 
 
 def check_set_parameters(model: Any) -> None:
-    """Refuse parameters that choose or truncate a single path, where predictions are sets."""
+    """Reject parameters for single paths if predictions are sets."""
     own = inspect.signature(type(model)).parameters
     why = "the hierarchy is a DAG" if not model.multi_label else "multi_label=True"
     read_threshold(model._threshold)
@@ -45,7 +45,7 @@ def check_set_parameters(model: Any) -> None:
 
 
 def predict_sets(model: Any, X: Any) -> Any:
-    """Predict the set of classes, or in a DAG with one label per row the class, of rows."""
+    """Predict the sets of classes of rows; in a DAG with one label per row, the classes."""
     X = model._check_rows(X)
     model._check_decision_parameters()
     models, rule = model._models, rule_of(model)
@@ -79,7 +79,7 @@ def predict_set_confidence(model: Any, X: Any) -> Any:
 
 
 def _stack(parts: list[Any]) -> Any:
-    """What was written chunk by chunk, as one array, matrix or frame."""
+    """The results of chunks as one array, matrix or frame."""
     if len(parts) == 1:
         return parts[0]
     if sp.issparse(parts[0]):
@@ -110,22 +110,22 @@ def rank_classes(model: Any, X: Any, k: int) -> tuple[AnyArray, FloatArray]:
 
 
 def are_sets(model: Any) -> bool:
-    """Whether a row has several labels; if not, it has one label in a DAG."""
+    """Whether a row has several labels; otherwise, it has one label in a DAG."""
     return bool(model._format.of_sets)
 
 
 def check_selects_one(model: Any) -> None:
-    """Refuse a threshold that makes no sense for one label per row."""
+    """Reject a threshold that does not apply to one label per row."""
     selection = read_threshold(model._threshold).selection
     if selection is not None and selection.only_sets:
         raise ValueError(
-            f"threshold={model.threshold!r} selects any number of classes, but a row has one label "
-            f"here. Use a number, or predict_paths, which ranks the labels."
+            f"threshold={model.threshold!r} selects any number of classes, but here a row has one "
+            "label. Use a number, or predict_paths, which ranks the labels."
         )
 
 
 def rule_of(model: Any) -> Rule:
-    """How classes are selected: by the parameters, or by what the model has learned."""
+    """The selection of classes, from the parameters and what the model has learned."""
     if hasattr(model, "_own_rule"):
         rule: Rule = model._own_rule()
         return rule

@@ -1,4 +1,4 @@
-"""What lies between two batches: the known classes, how the tree grows, what must not change."""
+"""The state between two batches: known classes, growth of the tree, fixed settings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from hiclass.hierarchy import Hierarchy
 
 
 def check_learns(model: Any) -> None:
-    """Refuse batches for a restricted model, and where an F-score to decide by would be missing."""
+    """Reject batches for restricted models, and if the expected F-score would be missing."""
     light = {
         RestrictedModels: "restricted to some classes",
         RestrictedSetModels: "restricted to some classes",
@@ -48,9 +48,9 @@ def check_learns(model: Any) -> None:
         )
     if model._decoding.needs_f and model._f_to_expect() is None:
         raise ValueError(
-            f"decoding={model.decoding!r} needs an out-of-fold F-score, which partial_fit cannot "
-            f"compute. Call fit on some rows before partial_fit, set expected_f1 (for example "
-            f"0.8), or use another decoding."
+            f"decoding={model.decoding!r} requires an expected F-score, which partial_fit cannot "
+            "estimate. Call fit on some rows before partial_fit, set expected_f1 (for example "
+            "0.8), or use another decoding."
         )
 
 
@@ -65,7 +65,7 @@ def check_stream_parameters(model: Any) -> None:
     if model.min_coef:
         raise ValueError(
             f"partial_fit keeps all weights; min_coef={model.min_coef!r} is for fit only. Set "
-            f"min_coef=0; a fitted model continues with the weights that it has."
+            "min_coef=0 to continue with the weights of the fitted model."
         )
     check_learns(model)
     models = model.__dict__.get("_models")
@@ -109,7 +109,7 @@ def check_batch(model: Any, columns: LabelColumns, n_rows: int) -> None:
 def begin(
     model: Any, columns: LabelColumns, classes: Any
 ) -> tuple[BatchModels, LabelColumns | None]:
-    """A model that has seen nothing, and the paths, if any, that it got its hierarchy from."""
+    """A model that has not seen any rows, and the paths, if any, of its hierarchy."""
     given = None
     if model.hierarchy is not None or isinstance(classes, Hierarchy):
         hierarchy = as_hierarchy(classes if model.hierarchy is None else model.hierarchy)
@@ -121,8 +121,8 @@ def begin(
         warn_of_similar_labels(hierarchy)
     if not hierarchy.is_tree:
         raise ValueError(
-            f"The hierarchy is a DAG: {hierarchy._shared_label()!r} has several parents. Give it "
-            f"as a parameter of the estimator, hierarchy=..., not as classes."
+            f"The hierarchy is a DAG: {hierarchy._shared_label()!r} has several parents. Pass it "
+            "as a parameter of the estimator, hierarchy=..., not as classes."
         )
     n_own = np.zeros(hierarchy.n_nodes, dtype=np.intp)
     options = find_options(RowCounts(hierarchy, n_own), leaf_only=model.leaf_only)
@@ -144,7 +144,7 @@ def begin(
 def take_up(
     model: Any, models: BatchModels, columns: LabelColumns, name: str
 ) -> tuple[BatchModels, IntArray]:
-    """Find the node of every row; where the model can grow, it does so."""
+    """Find the node of every row; add new classes if the model can grow."""
     old = models.hierarchy
     nodes, unknown = find_nodes(columns, old)
     if unknown is None:
@@ -180,12 +180,12 @@ def take_up(
 
 
 def _cannot_grow(model: Any, hierarchy: Hierarchy, columns: LabelColumns) -> str:
-    """Why a new class is an error, and what to do about it; empty if it is none."""
+    """Why a new class is an error, and the remedy; empty if it is not an error."""
     if not model._strategy.is_binary:
         return (
-            f"{type(model).__name__} needs all classes in the first batch. Start again and give "
-            f"them with classes= in the first call or with hierarchy=, or use "
-            f"LocalClassifierPerNode, which accepts new classes in later batches."
+            f"{type(model).__name__} needs all classes in the first batch. Start again and pass "
+            "them with classes= in the first call or with hierarchy=, or use "
+            "LocalClassifierPerNode, which accepts new classes in later batches."
         )
     if model.hierarchy is not None:
         return "With hierarchy=, the classes are fixed. Add the class there and start again."
@@ -195,14 +195,14 @@ def _cannot_grow(model: Any, hierarchy: Hierarchy, columns: LabelColumns) -> str
             "class in it, or with a hierarchy from Hierarchy.from_paths."
         )
     if columns.ndim == 1 and hierarchy.depth > 1:
-        return "A new class needs its whole path; a single label is not enough."
+        return "A new class requires its whole path. Pass paths instead of single labels."
     return ""
 
 
 def stream_for(
     model: Any, models: BatchModels, nodes: IntArray, given: LabelColumns | None, declared: bool
 ) -> Stream:
-    """What is known at a batch: as before, or more."""
+    """What is known at a batch: the same as before, or more."""
     stream: Stream | None = model.__dict__.get("_stream")
     ends_early = bool((~models.hierarchy.is_leaf[nodes]).any())
     if stream is None:
@@ -223,7 +223,7 @@ def _first_stream(
 ) -> Stream:
     inner = ~models.hierarchy.is_leaf
     after_fit = "_models" in model.__dict__
-    # Per node, what was not announced is taken up as it comes; the others must know it now.
+    # Per node, unannounced classes are added as they come; other strategies must know them now.
     complete = not after_fit and (declared or not model._strategy.is_binary)
     if after_fit and not model._strategy.is_binary:
         layout = models.options
@@ -242,7 +242,7 @@ def _first_stream(
 
 
 def _outgrown(model: Any, stream: Stream, models: BatchModels, nodes: IntArray) -> bool:
-    """Whether a batch brings something that the layout has no place for; per node only."""
+    """Whether a batch has something that is not in the layout; per node only."""
     if len(stream.layout.can_stop) < models.hierarchy.n_nodes:
         return True
     if stream.complete or model.leaf_only or not model._strategy.is_binary:
@@ -251,7 +251,7 @@ def _outgrown(model: Any, stream: Stream, models: BatchModels, nodes: IntArray) 
 
 
 def _layout(model: Any, models: BatchModels, nodes: IntArray, complete: bool) -> Options:
-    """All children; stops everywhere, or where there have been some, or nowhere."""
+    """All children; stops at all nodes, at those with stops so far, or at none."""
     stops = np.full(models.hierarchy.n_nodes, complete and not model.leaf_only)
     if not complete and not model.leaf_only:
         stops = models.n_own > 0
@@ -275,7 +275,7 @@ def format_for(
 
 
 def classes_as_paths(classes: Any, models: BatchModels) -> LabelColumns:
-    """Classes as paths to look up; given again, the hierarchy of the model has nothing to add."""
+    """Classes as paths to look up; the hierarchy of the model, passed again, adds nothing."""
     if isinstance(classes, Hierarchy):
         known = classes._same_classes(models.hierarchy)
         leaves = classes.leaves()[:1] if known else classes.leaves()

@@ -1,4 +1,4 @@
-"""``tune_confidence``: a threshold chosen on rows that the model has not been fitted on."""
+"""``tune_confidence``: a threshold chosen on held-out rows."""
 
 from __future__ import annotations
 
@@ -73,12 +73,15 @@ def tune_confidence(model: Any, X: Any, y: Any, precision: float = 0.95) -> floa
     right = paths[decision.nodes] == paths[held_out.true]
     given = ~np.isnan(decision.confidence)
     if not given.any():
-        raise ValueError("The model predicts only empty paths, so no precision can be computed.")
+        raise ValueError(
+            "The model predicts only empty paths for these rows, so no precision can be computed. "
+            "Pass other rows, or fit the model on more rows."
+        )
     confidence, right = decision.confidence[given], right[given]
     order = np.argsort(-confidence, kind="stable")
     confidence, right = confidence[order], right[order]
     reached = np.cumsum(right) / np.arange(1, len(right) + 1)
-    # A threshold takes all labels with the same confidence or none of them.
+    # A threshold applies to all labels with the same confidence or to none of them.
     last_of_value = np.append(confidence[1:] != confidence[:-1], True)
     good = np.flatnonzero(last_of_value & (reached >= precision))
     if not len(good):
@@ -115,9 +118,9 @@ def _tune_threshold(model: Any, X: Any, y: Any, precision: float) -> float:
 
 
 def _curve_of_labels(proba: FloatArray, closed: Any, models: Any) -> FloatArray:
-    """As :func:`curve_of`, at hundredths, where one label is predicted however small its chances.
+    """As :func:`curve_of`, at multiples of 0.01, for one predicted label per row.
 
-    Of which classes a prediction consists is then no matter of which of them reach a threshold.
+    The predicted classes are then not simply those that reach the threshold.
     """
     points = []
     for threshold in np.arange(100, 0, -1) / 100:

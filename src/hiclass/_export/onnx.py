@@ -1,16 +1,16 @@
 """A fitted model as one ONNX graph, for serving without Python.
 
-The graph does what prediction does, in the same steps: evidence of the local classifiers, a softmax
-or a normalisation per node (of a joint model, one over all final classes), products along the
-paths, a decision. Three things keep it small:
+The graph has the steps of prediction: evidence of the local classifiers, a softmax or a
+normalisation per node (for a joint model, one over all final classes), products along the paths, a
+decision. Three things keep it small:
 
-- Linear classifiers of nodes with equally many options, also behind a scaler, are one matrix
-  product; a packed one is a product of its own, with its own columns only.
+- Linear classifiers of nodes with the same number of options, also after a scaler, are one matrix
+  product; a packed one is a separate product of its own columns.
 - Products and sums along paths take ``log2(depth)`` steps for all nodes at once: what a node has
   gathered from the 2^i nodes above it, times what the next 2^i have.
 - "Stop here" is a node below its node, so that a path that ends early is a path like any other.
 
-Everything else goes through skl2onnx, one local classifier at a time.
+Everything else is converted by skl2onnx, one local classifier at a time.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
 
 
 def _check_model(model: Any) -> Any:
-    """Refuse what has no graph, with the reason; return the local models."""
+    """Reject models that cannot be converted, with the reason; return the local models."""
     if not isinstance(model, LocalClassifierPerParentNode | FlatClassifier):
         raise TypeError(
             f"Only LocalClassifierPerParentNode and FlatClassifier can be converted to ONNX; got "
@@ -127,8 +127,8 @@ def _check_model(model: Any) -> Any:
         )
     if isinstance(models, AdaptedModels):
         raise ValueError(
-            "A model that is adapted to other shares of classes cannot be converted to ONNX. "
-            "Convert the model that it was made from, or fit with sample weights instead."
+            "A model that is adapted to other class shares cannot be converted to ONNX. Convert "
+            "the original model, or fit with sample weights instead."
         )
     if not models.has_proba:
         raise ValueError(
@@ -142,12 +142,12 @@ def _check_model(model: Any) -> Any:
             f"This {name} was fitted in batches, and some of its classes or final classes have no "
             f"rows yet. Call fit, or partial_fit with leaf_only=True and rows of all classes."
         )
-    model._decision_of_chunk()  # refuses what the decoding cannot do without
+    model._decision_of_chunk()  # rejects missing requirements of the decoding
     return models
 
 
 def _check_strategy(model: Any) -> None:
-    """Refuse models that have neither a classifier per parent node nor one for everything."""
+    """Reject models that have neither a classifier per parent node nor one for everything."""
     models, strategy = model._models, strategy_of(model._models)
     nodes = np.arange(models.hierarchy.n_nodes)
     if strategy.is_direct:
@@ -160,7 +160,7 @@ def _check_strategy(model: Any) -> None:
 
 
 def _check_decoding(model: Any) -> None:
-    """Refuse decodings that have no graph, such as functions."""
+    """Reject decodings that cannot be converted, such as functions."""
     decoding = as_decoding(model.decoding)
     if decoding.name in DECISIONS and DECODINGS.get(decoding.name) == decoding:
         return
@@ -173,7 +173,7 @@ def _check_decoding(model: Any) -> None:
 
 
 def _metadata(model: Any, first: Any) -> dict[str, str]:
-    """What a server may want to know about the outputs."""
+    """Information about the outputs for a server."""
     hierarchy = model.hierarchy_
     paths = [[str(label) for label in hierarchy.path(v)] for v in range(hierarchy.n_nodes)]
     goes_by = {"hiclass.expected_f1": repr(model._f_to_expect())}

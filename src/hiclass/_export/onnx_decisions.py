@@ -23,7 +23,7 @@ def _best_path(graph: Graph, model: Any, tree: TreeNames) -> str:
 
 
 def _expected_f1(graph: Graph, model: Any, tree: TreeNames) -> str:
-    """The largest sum over a path of P(node) - F / 2; the root counts for nothing."""
+    """The largest sum over a path of P(node) - F / 2; the root is not counted."""
     models = model._models
     share = np.full(models.hierarchy.n_nodes, -model._f_to_expect() / 2)
     share[0] = -1
@@ -39,7 +39,7 @@ def _top_down(graph: Graph, model: Any, tree: TreeNames) -> str:
     models, steps = model._models, tree.steps
     n_nodes = models.hierarchy.n_nodes
     stops = np.flatnonzero(models.options.can_stop)
-    # Where a node leads: to itself at an end, down an only branch, or where its classifier chooses.
+    # The next node: the node itself at an end, an only branch, or the choice of its classifier.
     leads_to = np.arange(n_nodes)
     only = np.flatnonzero(np.diff(models.options.indptr) == 1)
     leads_to[only] = models.options.indices[models.options.indptr[only]]
@@ -65,7 +65,7 @@ def _top_down(graph: Graph, model: Any, tree: TreeNames) -> str:
     return graph.reshape(node, [-1])
 
 
-#: The decodings that have a graph, by name.
+#: The decodings that can be converted, by name.
 DECISIONS: dict[str, Callable[[Graph, Any, TreeNames], str]] = {
     "top_down": _top_down,
     "best_path": _best_path,
@@ -76,7 +76,7 @@ DECISIONS: dict[str, Callable[[Graph, Any, TreeNames], str]] = {
 def truncate(
     graph: Graph, proba: str, node: str, table: IntArray, min_confidence: Thresholds
 ) -> tuple[str, str]:
-    """End paths where they are not sure enough; return nodes, and the confidence of each level."""
+    """Truncate paths at their thresholds; return nodes, and the confidence of each level."""
     path = graph.take(graph.constant(np.maximum(table, 0)), node, 0)
     exists = graph.take(graph.constant(table >= 0), node, 0)
     confidence = graph.op("GatherElements", proba, path, axis=1)
@@ -104,7 +104,7 @@ def _least(graph: Graph, node: str, table: IntArray, thresholds: Thresholds) -> 
 
 
 def path_table(model: Any) -> IntArray:
-    """The node of every level on the path of every node; -1 below its end."""
+    """The node of every level on the path of every node; -1 after its end."""
     hierarchy, n_levels = model.hierarchy_, model._format.n_levels
     table = np.full((hierarchy.n_nodes, n_levels), -1)
     width = min(n_levels, hierarchy.depth)
@@ -113,7 +113,7 @@ def path_table(model: Any) -> IntArray:
 
 
 def node_labels(model: Any) -> AnyArray:
-    """What is predicted for every node: numbers if all are numbers, else text."""
+    """The labels of every node: numbers if all are numbers, otherwise text."""
     labels = labels_by_node(model.hierarchy_, model._format, may_end=model._may_end())
     exists = np.arange(len(labels)) > 0
     if model._format.ndim == 2:
@@ -132,7 +132,7 @@ def node_labels(model: Any) -> AnyArray:
 def written(graph: Graph, labels: AnyArray, node: str) -> str:
     """The labels of some nodes."""
     if labels.ndim == 2:
-        # Label by label: of a row of strings, Gather of ONNX Runtime copies the first only.
+        # Label by label: for a row of strings, Gather of ONNX Runtime copies only the first.
         n_levels = labels.shape[1]
         start = graph.op("Mul", graph.reshape(node, [-1, 1]), graph.constant(np.array(n_levels)))
         node = graph.op("Add", start, graph.constant(np.arange(n_levels)))

@@ -1,4 +1,4 @@
-"""Writing ONNX graphs: operations by name, constants, and the graphs of skl2onnx in between."""
+"""Writing ONNX graphs: operations by name, constants, and embedded graphs of skl2onnx."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 from hiclass._typing import AnyArray, IntArray
 
-#: What ONNX Runtime 1.14 and newer understand.
+#: Supported by ONNX Runtime 1.14 and newer.
 OPSETS = {"": 18, "ai.onnx.ml": 3}
 _IR_VERSION = 8
 
 
 def import_onnx() -> tuple[Any, Any]:
-    """The packages onnx and skl2onnx, or an error that tells how to get them."""
+    """The packages onnx and skl2onnx, or an error with installation instructions."""
     try:
         import onnx
         import skl2onnx
@@ -26,7 +26,7 @@ def import_onnx() -> tuple[Any, Any]:
 
 
 class Graph:
-    """A graph that grows by operations; values are known by their names.
+    """A graph to which operations are added; values are identified by their names.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Graph:
         return name
 
     def constant(self, value: AnyArray, integers: Any = np.int64) -> str:
-        """Add a constant, once however often it is used."""
+        """Add a constant; equal constants are shared."""
         if value.dtype.kind == "i":
             value = value.astype(integers)
         objects = value.dtype.kind == "O"
@@ -98,7 +98,7 @@ class Graph:
         return self.op("Reshape", value, self.constant(np.array(shape)))
 
     def concat(self, values: list[str], axis: int = 1) -> str:
-        """Put columns side by side."""
+        """Concatenate columns."""
         return values[0] if len(values) == 1 else self.op("Concat", *values, axis=axis)
 
     def take(self, values: str, index: str, axis: int) -> str:
@@ -106,16 +106,16 @@ class Graph:
         return self.op("Gather", values, index, axis=axis)
 
     def pick(self, value: str, columns: IntArray) -> str:
-        """Some columns, in a given order."""
+        """Select columns in a given order."""
         return self.take(value, self.indices(columns), 1)
 
     def indices(self, numbers: AnyArray) -> str:
-        """Places to look up, as a constant."""
+        """Positions to look up, as a constant."""
         return self.constant(numbers, np.int32)
 
     @property
     def transposed_x(self) -> str:
-        """``x`` with a row per column."""
+        """``x`` with one row per column."""
         if self.x not in self._transposed:
             self._transposed[self.x] = self.op("Transpose", self.x)
         return self._transposed[self.x]
@@ -129,7 +129,7 @@ class Graph:
             self._n_rows = self.op("Shape", "X", start=0, end=1)
 
     def same_for_all_rows(self, row: AnyArray) -> str:
-        """A constant with the number of rows of the input."""
+        """A constant repeated for every row of the input."""
         self._count_rows()
         shape = self.op("Concat", self._n_rows, self.constant(np.array([len(row)])), axis=0)
         return self.op("Expand", self.constant(row.reshape(1, -1)), shape)
@@ -137,9 +137,9 @@ class Graph:
     # -- estimators that skl2onnx converts -----------------------------------------------------
 
     def with_a_row(self) -> str:
-        """``x``, with a row of zeros where it has no rows: many operations need one.
+        """``x``, with a row of zeros if it has no rows, because many operations need one.
 
-        :meth:`without_it` takes it away again.
+        :meth:`without_it` removes the row again.
         """
         if self.x not in self._longer:
             self._count_rows()
@@ -151,21 +151,21 @@ class Graph:
         return self._longer[self.x]
 
     def without_it(self, value: str) -> str:
-        """As many rows of a value as the input has."""
+        """The rows of a value, as many as the input has."""
         self._count_rows()
         first = self.constant(np.array([0]))
         return self.op("Slice", value, first, self._n_rows, first)
 
     def continue_with(self, value: str, width: int) -> None:
-        """Let ``x`` be another value, such as what transformers make of the input."""
+        """Replace ``x`` by another value, such as the output of transformers."""
         self.x, self.width = value, width
 
     def convert_transformer(self, transformer: Any, source: str) -> str:
-        """Add what skl2onnx makes of a transformer; return the rows that come out of it."""
+        """Add the graph of a transformer by skl2onnx; return its output rows."""
         return self.cast(self._convert(transformer, 0, source, narrow=False), np.float64)
 
     def convert_classifier(self, classifier: Any, source: str) -> str:
-        """Add what skl2onnx makes of a classifier; return its probabilities."""
+        """Add the graph of a classifier by skl2onnx; return its probabilities."""
         narrow = _is_narrow(classifier)
         source = self.cast(source, np.float32) if narrow else source
         options = {id(classifier): {"zipmap": False}}
@@ -175,9 +175,9 @@ class Graph:
     def _convert(
         self, estimator: Any, wanted: int, source: str, narrow: bool, **options: Any
     ) -> str:
-        """Add what one of the outputs needs that skl2onnx makes of an estimator; return its name.
+        """Add the part of a graph by skl2onnx that one of its outputs needs; return its name.
 
-        The labels of a classifier, its other output, are not needed: they would take time.
+        The labels of a classifier, its other output, are not needed and would take time.
         """
         types = self._skl2onnx.common.data_types
         kind = types.FloatTensorType if narrow else types.DoubleTensorType
@@ -185,8 +185,8 @@ class Graph:
         converted = self._skl2onnx.convert_sklearn(
             estimator, initial_types=[("X", kind(shape))], target_opset=OPSETS, **options
         )
-        # It may mix numbers of 32 and 64 bits: ONNX Runtime refuses some such graphs, and in others
-        # trees see other numbers than in Python.
+        # It may mix 32-bit and 64-bit numbers: ONNX Runtime rejects some of these graphs, and in
+        # others, trees see other numbers than in Python.
         self._onnx.checker.check_model(converted, full_check=True)
         self._check_operations(converted)
         prefix = f"{self._new_name()}_"
@@ -204,9 +204,9 @@ class Graph:
         return str(output)
 
     def _check_operations(self, converted: Any) -> None:
-        """Refuse a graph that ONNX Runtime cannot load, where it is installed.
+        """Reject a graph that ONNX Runtime cannot load, if it is installed.
 
-        It does not have all operations for 64 bits. A set of operations is tried once.
+        It does not have all operations for 64 bits. Each set of operations is tried once.
         """
         try:
             import onnxruntime
@@ -216,7 +216,7 @@ class Graph:
         if operations in self._loadable:
             return
         options = onnxruntime.SessionOptions()
-        options.log_severity_level = 4  # the error is enough
+        options.log_severity_level = 4  # the error is sufficient
         content = converted.SerializeToString()
         onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
         self._loadable.add(operations)
@@ -224,7 +224,7 @@ class Graph:
     # -- the result ----------------------------------------------------------------------------
 
     def output(self, name: str, value: str, dtype: Any, shape: Any) -> None:
-        """Give a value a name and hand it out; ``shape`` is that of one row."""
+        """Name a value and make it an output; ``shape`` is that of one row."""
         self._nodes.append(self._onnx.helper.make_node("Identity", [value], [name], name))
         self._outputs.append(self._value(name, dtype, shape))
 
@@ -262,7 +262,7 @@ def _needed(nodes: Any, output: str) -> tuple[list[Any], set[str]]:
 
 
 def _inputs(node: Any) -> set[str]:
-    """The values that an operation uses, also in the graphs of a loop."""
+    """The values that an operation uses, including the graphs of a loop."""
     names = set(node.input)
     for attribute in node.attribute:
         for inner in attribute.g.node:
@@ -271,7 +271,7 @@ def _inputs(node: Any) -> set[str]:
 
 
 def n_features_of(first: Any) -> int:
-    """The number of columns of the input, from whatever reads it first."""
+    """The number of columns of the input, from the first estimator that reads it."""
     n_features = getattr(first, "n_features_in_", None)
     if n_features is None:
         raise ValueError(

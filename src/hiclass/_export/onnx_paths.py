@@ -1,7 +1,7 @@
-"""Probabilities of the nodes of a tree as an ONNX graph: local classifiers, and products of paths.
+"""Probabilities of the nodes of a tree as an ONNX graph: local classifiers, products along paths.
 
-Linear classifiers are matrix products, as many of them at once as there can be. All others go
-through skl2onnx, one at a time.
+Linear classifiers are matrix products, with as many classifiers at once as possible. All others are
+converted by skl2onnx, one at a time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hiclass._problems.index import branches
 from hiclass._state import LocalModels, Packed
 from hiclass._typing import FloatArray, IntArray
 
-#: How the linear classifiers of scikit-learn get their scores; most inherit the first one.
+#: The decision functions of scikit-learn's linear classifiers; most inherit the first one.
 _LINEAR = (
     LogisticRegression.decision_function,
     LinearDiscriminantAnalysis.decision_function,
@@ -36,7 +36,7 @@ _LINEAR = (
 
 @dataclass(frozen=True)
 class TreeNames:
-    """Names of what the graph knows about the tree.
+    """Names of values in the graph that describe the tree.
 
     Attributes
     ----------
@@ -53,9 +53,9 @@ class TreeNames:
 
 @dataclass(frozen=True)
 class Choice:
-    """Options that a local classifier chooses among. "Stop here" is first, since it wins ties.
+    """Options that a local classifier chooses from. "Stop here" is first, because it wins ties.
 
-    Of a packed one, the narrow classifier and its columns.
+    For a packed one, the narrow classifier and its columns.
     """
 
     owner: int
@@ -74,9 +74,9 @@ def _choice(models: LocalModels, owner: int, options: IntArray, order: IntArray)
 
 @dataclass(frozen=True)
 class Step:
-    """Nodes with equally many options: P(option | node) of shape (n, nodes, options).
+    """Nodes with the same number of options: P(option | node) of shape (n, nodes, options).
 
-    Of a joint model, the logarithm of the share of each option by itself.
+    For a joint model, the logarithm of the share of each option separately.
     """
 
     choices: tuple[Choice, ...]
@@ -91,7 +91,7 @@ def per_parent(graph: Graph, models: LocalModels) -> TreeNames:
     parent = np.concatenate([hierarchy.parent, stops])
     n_options = np.diff(options.indptr)
     choices = []
-    # Columns of what is certain: 1 for the root and only branches, 0 for classes without rows.
+    # Columns of certain values: 1 for the root and only branches, 0 for classes without rows.
     certain = np.zeros(len(parent), dtype=bool)
     certain[0] = True
     for node in np.flatnonzero(n_options).tolist():
@@ -123,13 +123,13 @@ def per_parent(graph: Graph, models: LocalModels) -> TreeNames:
 
 
 def _as_columns(graph: Graph, step: Step) -> str:
-    """P(option | node) with a column per node and option."""
-    # The width in numbers: where there are no rows, -1 cannot be worked out.
+    """P(option | node) with one column per node and option."""
+    # The width as a number: without rows, -1 cannot be inferred.
     return graph.reshape(step.proba, [0, sum(len(q.options) for q in step.choices)])
 
 
 def _read_off(graph: Graph, proba: str, steps: list[Step]) -> tuple[Step, ...]:
-    """The same choices, between probabilities of nodes and of stopping at them."""
+    """The same choices, from probabilities of nodes and of stopping at them."""
     read = []
     for step in steps:
         options = np.concatenate([q.options for q in step.choices])
@@ -154,7 +154,7 @@ def flat(graph: Graph, models: LocalModels) -> TreeNames:
 def _summed_up(graph: Graph, models: LocalModels, final: str) -> TreeNames:
     """Probabilities of nodes from those of all final classes."""
     ends, hierarchy = models.options.ends, models.hierarchy
-    # The final classes below a node have consecutive numbers: a difference of running totals.
+    # The final classes below a node have consecutive numbers: a difference of cumulative sums.
     axis = graph.constant(np.array(1))
     total = graph.concat([graph.same_for_all_rows(np.zeros(1)), graph.op("CumSum", final, axis)])
     first = np.searchsorted(ends, np.arange(hierarchy.n_nodes))
@@ -175,7 +175,7 @@ def along_paths(graph: Graph, operation: str, value: str, parent: IntArray) -> s
 
 
 def _query(graph: Graph, models: LocalModels, choices: list[Choice]) -> list[Step]:
-    """Put the choices with equally many options, and the same kind of evidence, together."""
+    """Combine the choices with the same number of options and the same kind of evidence."""
     linear = {q.owner: _linear(q, models) for q in choices}
 
     def kind(choice: Choice) -> tuple[int, bool, bool]:
@@ -197,11 +197,11 @@ def _query(graph: Graph, models: LocalModels, choices: list[Choice]) -> list[Ste
 
 
 def _product(graph: Graph, columns: list[IntArray | None], coef: list[FloatArray]) -> str:
-    """The rows times weights: in one product, or of packed classifiers each with its columns."""
+    """The rows times weights: in one product, or for packed classifiers, each with its columns."""
     own = [c for c in columns if c is not None]
     if not own:
         return graph.op("MatMul", graph.x, graph.constant(np.hstack(coef)))
-    # Of columns that are rows of the transpose, whole blocks are copied.
+    # Columns that are rows of the transpose are copied in blocks.
     parts = [
         graph.op("MatMul", graph.constant(weights.T), graph.take(graph.transposed_x, c, 0))
         for weights, c in zip(coef, map(graph.indices, own), strict=True)
@@ -210,7 +210,7 @@ def _product(graph: Graph, columns: list[IntArray | None], coef: list[FloatArray
 
 
 def _linear(choice: Choice, models: LocalModels) -> tuple[FloatArray, FloatArray] | None:
-    """Weights and intercepts of an option each, if the softmax of such scores is P(option)."""
+    """Weights and intercepts of each option, if the softmax of these scores is P(option)."""
     k = len(choice.options)
     *scalers, last = parts_of(choice.estimator)
     if any(type(scaler) is not StandardScaler for scaler in scalers):
@@ -242,13 +242,13 @@ def _is_softmax(estimator: Any, k: int) -> bool:
         return True
     if type(estimator) is not LogisticRegression:
         return False
-    # Old versions of scikit-learn have others.
+    # Old versions of scikit-learn have other options.
     usual = getattr(estimator, "multi_class", "deprecated") in ("deprecated", "auto")
     return usual and (k == 2 or estimator.solver != "liblinear")
 
 
 def _link(graph: Graph, models: LocalModels, evidence: str, k: int, is_linear: bool) -> str:
-    """Evidence of shape (n, nodes, options) as probabilities."""
+    """Convert evidence of shape (n, nodes, options) to probabilities."""
     if not is_linear:
         evidence = _normalised(graph, evidence)
         if models.temperature is None:
@@ -268,7 +268,7 @@ def _link(graph: Graph, models: LocalModels, evidence: str, k: int, is_linear: b
 
 
 def _normalised(graph: Graph, proba: str) -> str:
-    """Options that sum to one; where all are 0, they become uniform."""
+    """Options scaled to sum to one; zeros become uniform."""
     axis = graph.constant(np.array([2]))
     total = graph.op("ReduceSum", proba, axis, keepdims=1)
     some = graph.op("Greater", total, graph.constant(np.array(0.0)))
@@ -287,7 +287,7 @@ def _converted(graph: Graph, choice: Choice, models: LocalModels) -> str:
     if models.temperature is not None and scored:
         raise ValueError(
             f"{name} is calibrated by its decision_function, which can be converted to ONNX for "
-            f"linear classifiers only. Use one of these, or calibration=None."
+            "linear classifiers only. Use a linear classifier, or calibration=None."
         )
     *before, last = parts_of(estimator)
     if getattr(last, "weights", None) == "distance":

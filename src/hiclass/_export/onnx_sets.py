@@ -1,7 +1,7 @@
-"""Models that predict sets of classes as an ONNX graph: several labels per row, several parents.
+"""Models that predict sets of classes as an ONNX graph: several labels per row, or several parents.
 
-Every class is a yes-or-no question with its own score; probabilities are then limited by those of
-the classes above, from the top down, as in Python.
+Every class is a binary problem with its own score. Probabilities are then limited by those of the
+parents, from the top down, as in Python.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hiclass._typing import FloatArray
 
 
 def put_sets(graph: Graph, model: Any, models: Any) -> None:
-    """Add the outputs of a model of sets: probabilities of nodes, and which are predicted."""
+    """Add the outputs of a model of sets: probabilities of nodes, and the predicted nodes."""
     _check(model, models)
     scores = _Scores(graph, models)
     per_parent = not STRATEGIES[models.strategy].is_direct
@@ -35,17 +35,18 @@ def put_sets(graph: Graph, model: Any, models: Any) -> None:
 
 
 def _check(model: Any, models: Any) -> None:
-    """Refuse models of sets that have no graph, with the reason."""
+    """Reject models of sets that cannot be converted, with the reason."""
     name = type(model).__name__
     if type(models) is not SetModels:
         raise ValueError(
             f"This {name} predicts sets of classes and is calibrated, restricted or learned from "
-            f"batches, which cannot be converted to ONNX. Fit it without; or save it with skops."
+            "batches, which cannot be converted to ONNX. Fit it without these, or save it with "
+            "skops."
         )
     if model._set_options() is None:
         raise ValueError(
             f"This {name} predicts one label in a DAG, which cannot be converted to ONNX. Fit it "
-            f"with multi_label=True; or save it with skops."
+            "with multi_label=True, or save it with skops."
         )
     if rule_of(model).n_best:
         raise ValueError(
@@ -55,7 +56,7 @@ def _check(model: Any, models: Any) -> None:
 
 
 class _Scores:
-    """The probabilities that local classifiers give, by the classifier and its column."""
+    """The probabilities of local classifiers, by classifier and column."""
 
     def __init__(self, graph: Graph, models: SetModels) -> None:
         self._graph = graph
@@ -79,7 +80,7 @@ class _Scores:
                 self._places[key] = together, place
 
     def column(self, owner: int, node: int) -> str | None:
-        """The probability of a node, of shape (n, 1); None if nothing decides about it."""
+        """The probability of a node, of shape (n, 1); None if there is no decision about it."""
         if (owner, node) not in self._places:
             return None
         value, place = self._places[owner, node]
@@ -92,9 +93,9 @@ def _copies(fitted: Any, n_columns: int) -> list[Any]:
     found = estimator.estimators_ if isinstance(estimator, OneVsRest) else [estimator]
     if len(found) != n_columns or not all(_is_binary(each) for each in found):
         raise ValueError(
-            f"A {type(estimator).__name__} that takes several labels per row as they are cannot be "
-            f"converted to ONNX. Use a local classifier for two classes, such as "
-            f"LogisticRegression; or save the model with skops."
+            f"A {type(estimator).__name__} that handles several labels per row itself cannot be "
+            "converted to ONNX. Use a binary local classifier, such as LogisticRegression, or "
+            "save the model with skops."
         )
     return found
 
@@ -139,7 +140,7 @@ def _constant(graph: Graph, value: float) -> str:
 
 
 def _per_parent(graph: Graph, models: SetModels, scores: _Scores) -> dict[int, str]:
-    """What each parent leaves to a node, and the least of these."""
+    """The probability that each parent leaves to a node, and the smallest of these."""
     nodes = {0: _constant(graph, 1.0)}
     for v in range(1, models.hierarchy.n_nodes):  # parents come before their children
         if not models.populated[v]:
@@ -155,7 +156,7 @@ def _per_parent(graph: Graph, models: SetModels, scores: _Scores) -> dict[int, s
 
 
 def _flat(graph: Graph, models: SetModels, scores: _Scores) -> dict[int, str]:
-    """The score of a node, at most what its parents have."""
+    """The score of a node, limited by those of its parents."""
     owner = {v: o for o, classes in models.classes.items() for v in classes.tolist()}
     nodes = {0: _constant(graph, 1.0)}
     for v in range(1, models.hierarchy.n_nodes):
@@ -170,7 +171,7 @@ def _flat(graph: Graph, models: SetModels, scores: _Scores) -> dict[int, str]:
 
 
 def _chosen(graph: Graph, model: Any, models: SetModels, nodes: dict[int, str]) -> str:
-    """Nodes that reach their threshold, and all above them, too."""
+    """Nodes that, with all ancestors, reach their thresholds."""
     n = models.hierarchy.n_nodes
     thresholds = rule_of(model).thresholds
     differ = (thresholds[1:] != thresholds[1]).any()

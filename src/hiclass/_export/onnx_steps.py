@@ -1,10 +1,10 @@
 """Transformers as parts of an ONNX graph.
 
-What only rearranges columns (pipelines, unions, transformers of columns) is taken apart here, and a
-few transformers are written by hand, because what skl2onnx makes of them differs from scikit-learn
-or cannot be loaded: ONNX Runtime imputes with 32 bits only, values of encoders become integers, and
-a value that equals the threshold of a Binarizer becomes 1. Between two transformers there are 64
-bits, as in Python.
+Transformers that only rearrange columns (pipelines, unions, transformers of columns) are split into
+their parts here, and a few transformers are written by hand, because their skl2onnx versions differ
+from scikit-learn or cannot be loaded: ONNX Runtime imputes with 32 bits only, values of encoders
+become integers, and a value equal to the threshold of a Binarizer becomes 1. Between two
+transformers, there are 64 bits, as in Python.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from hiclass._wrapping import unwrap
 
 
 def parts_of(estimator: Any) -> list[Any]:
-    """The steps of an estimator, also of pipelines, searches and frozen estimators within it.
+    """The steps of an estimator, including nested pipelines, searches and frozen estimators.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def parts_of(estimator: Any) -> list[Any]:
 
 
 def transformed(graph: Graph, value: str, transformers: list[Any]) -> str:
-    """Rows behind some transformers, with 64 bits.
+    """Rows after some transformers, with 64 bits.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def transformed(graph: Graph, value: str, transformers: list[Any]) -> str:
 
 
 def put_before(graph: Graph, transformers: list[Any], width: int) -> None:
-    """Let a graph read its rows behind some transformers.
+    """Let a graph read its rows after some transformers.
 
     Parameters
     ----------
@@ -119,14 +119,14 @@ def _column_transformer(graph: Graph, value: str, step: Any) -> str:
 
 
 def _positions(columns: Any, step: Any) -> IntArray:
-    """Which columns a part of a ColumnTransformer reads, in order: names, masks and slices too."""
+    """The columns that a part of a ColumnTransformer reads, in order: names, masks and slices."""
     names = list(getattr(step, "feature_names_in_", ()))
     if isinstance(columns, slice):
         start, stop = columns.start, columns.stop
         if isinstance(start, str):
             start = names.index(start)
         if isinstance(stop, str):
-            stop = names.index(stop) + 1  # the last name is part of it
+            stop = names.index(stop) + 1  # the last name is included
         columns = slice(start, stop, columns.step)
     elif isinstance(columns, str):
         columns = [names.index(columns)]
@@ -165,7 +165,7 @@ def _simple_imputer(graph: Graph, value: str, step: Any) -> str:
     is_missing = _is_missing(graph, value, step.missing_values)
     filled = graph.op("Where", is_missing, graph.constant(statistics[None, :]), value)
     if not step.keep_empty_features and np.isnan(statistics).any():
-        # Columns that had no value in fit.
+        # Columns without a value in fit.
         filled = graph.pick(filled, np.flatnonzero(~np.isnan(statistics)))
     if not step.add_indicator:
         return filled
@@ -175,7 +175,9 @@ def _simple_imputer(graph: Graph, value: str, step: Any) -> str:
 
 def _table_features(graph: Graph, value: str, step: Any) -> str:
     if step._form != "matrix":
-        raise ValueError("what TableFeatures makes of columns and texts has no graph")
+        raise ValueError(
+            "the features that TableFeatures computes from columns and texts cannot be converted"
+        )
     if step._scaling is None:
         return value
     is_missing = graph.op("IsNaN", value)
@@ -199,7 +201,7 @@ def _one_hot_encoder(graph: Graph, value: str, step: Any) -> str:
     column, categories, _ = _categories(step)
     equal = _equals_category(graph, value, column, categories)
     if step.handle_unknown == "error":
-        # Python raises for a value that is new; here all that follows from it is NaN.
+        # Python raises an error for an unseen value; here, everything that depends on it is NaN.
         known = graph.op("MatMul", equal, graph.constant(_by_column(column, np.ones(len(column)))))
         equal = graph.op("Div", equal, graph.pick(known, column))
     if step.drop_idx_ is None:
@@ -226,7 +228,7 @@ def _categories(step: Any) -> tuple[IntArray, FloatArray, FloatArray]:
     if any(np.asarray(values).dtype.kind not in "biuf" for values in step.categories_):
         raise ValueError(f"{name} encodes values that are not numbers")
     if any(places is not None for places in getattr(step, "infrequent_categories_", [])):
-        raise ValueError(f"{name} puts infrequent categories together")
+        raise ValueError(f"{name} groups infrequent categories")
     values = np.concatenate([np.asarray(v, dtype=np.float64) for v in step.categories_])
     if np.isnan(values).any():
         raise ValueError(f"{name} has a missing value as a category")
@@ -236,7 +238,7 @@ def _categories(step: Any) -> tuple[IntArray, FloatArray, FloatArray]:
 
 
 def _equals_category(graph: Graph, value: str, column: IntArray, categories: FloatArray) -> str:
-    """1 where a row has a category, else 0, with a column per category."""
+    """1 if a row has a category, otherwise 0, with one column per category."""
     equal = graph.op("Equal", graph.pick(value, column), graph.constant(categories[None, :]))
     return graph.cast(equal, np.float64)
 
@@ -248,7 +250,7 @@ def _by_column(column: IntArray, code: FloatArray) -> FloatArray:
     return matrix
 
 
-#: Written by hand, by type: subclasses may do something else.
+#: Written by hand, by exact type, because subclasses may differ.
 _BY_HAND: dict[type[Any], Callable[[Graph, str, Any], str]] = {
     ColumnTransformer: _column_transformer,
     FeatureUnion: _feature_union,

@@ -1,11 +1,10 @@
-"""Which types a model file may hold: fitted models are saved with skops, which runs no code.
+"""The types that a model file may contain: fitted models are saved with skops, which runs no code.
 
-``skops.io.load`` builds only objects of types that it is told to trust. It trusts most of
-scikit-learn's and NumPy's by itself; :data:`TRUSTED_TYPES` adds what fitted models of this library
-are made of. None of these types runs anything that a file contains when it is built.
-:func:`trusted_types` adds what the local classifiers of a particular model are made of, and
-:func:`load` reads such files. Decision trees are trusted by :func:`load` only, which looks at them
-(:mod:`hiclass._export.trees`).
+``skops.io.load`` builds only objects of trusted types. It trusts most types of scikit-learn and
+NumPy by default; :data:`TRUSTED_TYPES` adds those of fitted models of this library. None of these
+types runs anything that a file contains when it is built. :func:`trusted_types` adds the types of
+the local classifiers of a particular model, and :func:`load` reads such files. Decision trees are
+trusted by :func:`load` only, which validates them (:mod:`hiclass._export.trees`).
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ _TYPES: tuple[type[Any], ...] = (
     RestrictedModels,
     AdaptedModels,
     Options,
-    # The estimator of a global model, as it is queried.
+    # The estimator of a global model, in the form that is queried.
     NodeOutputs,
     FinalOutputs,
     LabelFormat,
@@ -101,12 +100,12 @@ _TYPES: tuple[type[Any], ...] = (
     SetFormat,
     OneVsRest,
     ColumnLearners,
-    # What a model that learns from batches has seen.
+    # The state of models that learn from batches.
     BatchModels,
     Stream,
     TextModels,
     LevelColumns,
-    # What is promised about predictions.
+    # Guarantees of predictions.
     Guarantee,
     Promise,
     # Features of tables and of texts.
@@ -119,7 +118,7 @@ _TYPES: tuple[type[Any], ...] = (
     Bunch,
 )
 
-#: The same for networks, by name: their modules need PyTorch, which may be missing.
+#: The same for networks, by name, because their modules need PyTorch.
 _OF_NETWORKS = (
     "hiclass.torch._classifier.HierarchicalSoftmaxClassifier",
     "hiclass.torch._known.Known",
@@ -129,7 +128,7 @@ _OF_NETWORKS = (
     "hiclass.torch._network.Shape",
 )
 
-#: Names of the types that a fitted model consists of, for ``skops.io.load(..., trusted=...)``.
+#: Names of the types in a fitted model, for ``skops.io.load(..., trusted=...)``.
 TRUSTED_TYPES: tuple[str, ...] = (
     *(f"{t.__module__}.{t.__qualname__}" for t in _TYPES),
     *_OF_NETWORKS,
@@ -184,17 +183,17 @@ def _import_skops() -> Any:
 
 # -- files -------------------------------------------------------------------------------------
 
-#: What the files of ``hiclass fit`` hold about themselves.
+#: The header of files of ``hiclass fit``.
 FORMAT, FORMAT_VERSION = "hiclass model", 3
 #: The layouts that are read: layout 2 has no separator of paths.
 _READABLE = (2, FORMAT_VERSION)
-#: What they hold besides: the list of columns that a ColumnTransformer leaves out is a type of its
-#: own in scikit-learn 1.6, which skops does not know.
+#: Further types: the list of columns that a ColumnTransformer drops has its own type in
+#: scikit-learn 1.6, which skops does not know.
 _OF_PIPELINES = ("sklearn.compose._column_transformer._RemainderColsList",)
 
 
 class ModelFileError(ValueError):
-    """A file from which no model can be loaded: what is wrong with it, and what to do."""
+    """A file from which no model can be loaded, with the problem and the remedy."""
 
     def __init__(self, problem: str, remedy: str) -> None:
         super().__init__(f"{problem} {remedy}")
@@ -255,15 +254,15 @@ def load(path: Any, *, trusted: Iterable[str] = ()) -> Any:
         content = content.get("pipeline")
     if not is_fitted_classifier(unwrap(content).model):
         raise ModelFileError(
-            f"{os.fspath(path)} holds a {type(content).__name__}, which is not a fitted "
-            f"hierarchical classifier, nor a pipeline or search that ends in one.",
+            f"{os.fspath(path)} holds a {type(content).__name__}, which is neither a fitted "
+            "hierarchical classifier nor a pipeline or search that ends in one.",
             "Load other objects with skops.io.load.",
         )
     return content
 
 
 def read_model_file(path: Any, trusted: Iterable[str] = ()) -> Any:
-    """Read what a skops file holds; nothing in it is run.
+    """Read the content of a skops file without running code.
 
     Parameters
     ----------
@@ -296,7 +295,7 @@ def read_model_file(path: Any, trusted: Iterable[str] = ()) -> Any:
             f"{path} cannot be read: {error.strerror or error}.", "Check the file."
         ) from error
     except Exception as error:
-        # Whatever a file of another kind makes skops stumble over.
+        # Any error that a file of another kind causes in skops.
         raise ModelFileError(
             f"{path} is not a skops file.",
             "Only skops files are loaded. A pickle or joblib file can run any code: if you trust "
@@ -329,17 +328,17 @@ def read_model_file(path: Any, trusted: Iterable[str] = ()) -> Any:
 
 def is_command_line_file(content: Any) -> bool:
     """Whether the content of a file was written by ``hiclass fit``."""
-    # Only texts are compared: a file may hold anything under this name, arrays too.
+    # Only strings are compared: a file may hold anything under this name, including arrays.
     stated = content.get("format") if isinstance(content, dict) else None
     return isinstance(stated, str) and stated == FORMAT
 
 
 def check_format_version(content: dict[str, Any], path: Any) -> None:
-    """Refuse a file of ``hiclass fit`` in a format that this version does not read."""
+    """Reject a file of ``hiclass fit`` in a format that this version does not read."""
     version = content.get("version")
     if not isinstance(version, int) or version not in _READABLE:
         raise ModelFileError(
-            f"{os.fspath(path)} was written by hiclass {content.get('hiclass')}, which wrote a "
-            f"format that this version cannot read.",
-            "Make it again with: hiclass fit.",
+            f"{os.fspath(path)} was written by hiclass {content.get('hiclass')}, in a format that "
+            "this version cannot read.",
+            "Create it again with hiclass fit.",
         )

@@ -1,9 +1,9 @@
-"""Decision trees of a model file: whether they are sound, before any of them predicts.
+"""Validation of the decision trees in a model file, before any of them predicts.
 
-scikit-learn follows the numbers in a tree without checking them, so that a file with wrong ones
-could make ``predict`` read outside of its memory. That is why skops leaves it to its users whether
-to trust trees. Here they are looked at one by one instead: :func:`find_fault` walks through all
-that was loaded, and nothing of it has been called yet.
+scikit-learn follows the numbers in a tree without checking them, so a file with invalid numbers
+could make ``predict`` read outside its memory. Therefore, skops does not trust trees by default.
+Here, they are checked one by one instead: :func:`find_fault` walks through the loaded objects
+before any of them is called.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ _FORESTS = (
     ExtraTreesRegressor,
     RandomTreesEmbedding,
 )
-#: They have more numbers that are followed without a check.
+#: They have further numbers that are followed without a check.
 _NOT_CHECKED = (GradientBoostingClassifier, GradientBoostingRegressor, IsolationForest)
-#: What is not from the file, and leads everywhere.
+#: Not from the file, and leads everywhere.
 _OUTSIDE = (type, ModuleType, FunctionType, BuiltinFunctionType)
-#: What stands for a child that is not there.
+#: The number that stands for a missing child.
 _NONE = -1
 
 
 def find_fault(content: Any) -> str | None:
-    """Find a decision tree that is not sound in what a file holds.
+    """Find an invalid decision tree in the content of a file.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def find_fault(content: Any) -> str | None:
 
 
 def _walk(content: Any) -> Iterator[Any]:
-    """All objects that something consists of, once each."""
+    """All objects of which an object consists, once each."""
     seen, waiting = {id(content)}, [content]
     while waiting:
         thing = waiting.pop()
@@ -89,7 +89,7 @@ def _walk(content: Any) -> Iterator[Any]:
 
 def _parts(thing: Any) -> Iterable[Any]:
     if isinstance(thing, BaseDecisionTree):
-        # Its tree is looked at together with it; from elsewhere none may be reached.
+        # Its tree is checked together with it and must not be reachable from elsewhere.
         return [value for name, value in vars(thing).items() if name != "tree_"]
     if isinstance(thing, np.ndarray):  # which do not tell the garbage collector what they hold
         return thing.ravel().tolist() if thing.dtype.hasobject else ()
@@ -105,7 +105,7 @@ def _fault_of_estimator(estimator: Any) -> str | None:
     if not isinstance(tree, Tree):
         return f"a {type(tree).__name__} is in its place"
     if not _is_number(estimator, tree.n_features):
-        return "it reads other features than it checks"
+        return "it reads features that it does not check"
     return _fault_of_tree(tree)
 
 
@@ -118,27 +118,27 @@ def _fault_of_forest(forest: Any) -> str | None:
             return f"a {type(estimator).__name__} is in its place"
         tree = vars(estimator).get("tree_")
         if not isinstance(tree, Tree) or not _is_number(forest, tree.n_features):
-            return "it reads other features than its forest checks"
+            return "it reads features that its forest does not check"
     return None
 
 
 def _replaced(estimator: Any) -> str | None:
-    """A method that an attribute of the same name hides, as a file could make it."""
+    """A method that is hidden by an attribute of the same name, which a file could create."""
     methods = (n for n in vars(estimator) if callable(getattr(type(estimator), n, None)))
     return next(methods, None)
 
 
 def _is_number(estimator: Any, n_features: int) -> bool:
-    """Whether an estimator checks that rows have so many features."""
+    """Whether an estimator checks that rows have this many features."""
     number = vars(estimator).get("n_features_in_")
     return isinstance(number, Integral) and bool(number == n_features)
 
 
 def _fault_of_tree(tree: Any) -> str | None:
-    """What is wrong with the numbers of a tree; none is read before it is known to exist."""
+    """What is wrong with the numbers of a tree; each is checked for existence before it is read."""
     n = tree.node_count
     if not 1 <= n == tree.capacity:
-        return f"it has {tree.capacity} nodes and says {n}"
+        return f"it has {tree.capacity} nodes but claims {n}"
     left, right, feature = tree.children_left, tree.children_right, tree.feature
     inner = np.flatnonzero(left != _NONE)
     leaf = np.flatnonzero(left == _NONE)
@@ -153,7 +153,7 @@ def _fault_of_tree(tree: Any) -> str | None:
         return "it reads a feature that does not exist"
     if not np.isfinite(tree.value).all():
         return "it predicts numbers that are not finite"
-    # Memory for the nodes on the way of a row is allocated by that.
+    # Memory for the nodes on the path of a row is allocated by this number.
     if tree.compute_node_depths().max() - 1 > tree.max_depth:
-        return "it is deeper than it says"
+        return "it is deeper than it claims"
     return None

@@ -1,9 +1,9 @@
 """Evidence of models that learn from batches, registered for their type.
 
-Their classifiers must know classes before there are rows of them, so that they have columns for
-more than the options: only those of the options count. A binary classifier of a class that was
-added later may have seen rows of one class only, and a naive Bayes classifier too few rows to have
-probabilities. After ``fit`` there is nothing of that, and nothing here is called.
+Their classifiers must know classes before there are rows of them. They therefore have columns for
+more than the options, and only the columns of the options are used. A binary classifier of a class
+that was added later may have seen rows of one class only, and a naive Bayes classifier may have too
+few rows for probabilities. None of this happens after ``fit``, and then nothing here is called.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from hiclass._rows import protect
 from hiclass._state import BatchModels, LocalModels, Options
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
-#: How much of what others leave goes to a class whose own classifier cannot be queried yet.
+#: The share of the remaining probability for a class whose own classifier cannot be queried yet.
 _HARDLY = 1e-6
 
 
 def known_options(models: LocalModels) -> Options:
-    """What the classifiers can tell apart: the options, or more of them in a stream."""
+    """The classes that the classifiers can distinguish: the options, or more in a stream."""
     return models.layout if isinstance(models, BatchModels) else models.options
 
 
 def has_seen_both(models: Any, key: int) -> bool:
-    """Whether the binary classifier of a node, or the gate of ``~node``, knows both its classes."""
+    """Whether the binary classifier of a node, or the gate of ``~node``, has seen both classes."""
     models = unrestricted(models)
     return not isinstance(models, BatchModels) or key not in models.one_sided
 
@@ -53,7 +53,7 @@ def _query(models: BatchModels, owner: int, X: Any, k: int, scored: bool = False
     wanted = strategy.classes(owner, models.options, models.hierarchy)
     if models.soft:
         found = _proba(estimator, X, len(known))
-    else:  # its bare choice might be a class that is not an option
+    else:  # its prediction might be a class that is not an option
         scored = scored or hasattr(estimator, "decision_function")
         found = choice(models, estimator, X, len(known), scored)
     if np.array_equal(known, wanted):
@@ -65,7 +65,7 @@ def _query(models: BatchModels, owner: int, X: Any, k: int, scored: bool = False
 
 
 def _proba(estimator: Any, X: Any, k: int) -> FloatArray:
-    """Probabilities of a classifier that may have seen too little to have any."""
+    """Probabilities of a classifier that may have seen too few rows to estimate them."""
     # Some naive Bayes classifiers take the logarithm of 0, the share of a class without rows.
     with np.errstate(divide="ignore", invalid="ignore"):
         proba = class_proba(estimator, X, k)
@@ -113,10 +113,11 @@ def _positive(models: BatchModels, estimator: Any, X: Any) -> FloatArray:
 def _left_over(
     models: BatchModels, known: FloatArray, children: IntArray, waiting: IntArray
 ) -> FloatArray:
-    """Evidence for children whose classifiers cannot be queried: their part of what others leave.
+    """Evidence for children whose classifiers cannot be queried: part of what the others leave.
 
-    The others need not have seen rows of these children, and leave much of every row that they are
-    not sure of. So only rows that all of them reject go there; scores do not tell that.
+    The other classifiers may not have seen rows of these children, and leave much of the
+    probability of every row that they are uncertain about. Therefore only rows that all of them
+    reject go to these children. Scores cannot show this.
     """
     if not models.soft:
         return np.full((len(known), len(waiting)), -np.inf if known.shape[1] else 0.0)
@@ -126,12 +127,12 @@ def _left_over(
 
 
 def _stops(models: BatchModels, node: int) -> float:
-    """Evidence for stopping at a node without its gate: the share of the rows that did."""
+    """Evidence for stopping at a node without its gate: the share of rows that ended there."""
     share = float(models.n_own[node] / _n_below(models, np.array([node]))[0])
     return share if models.soft else share - 0.5
 
 
 def _n_below(models: BatchModels, nodes: IntArray) -> AnyArray:
-    """How many training rows some nodes have, or classes below them."""
+    """The number of training rows at or below some nodes."""
     end = models.hierarchy.subtree_end
     return np.array([models.n_own[v : end[v]].sum() for v in nodes.tolist()])

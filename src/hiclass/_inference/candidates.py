@@ -1,7 +1,7 @@
-"""Nodes that some rows may have come to, with their probabilities, and what is decided from them.
+"""Nodes that rows may reach, with their probabilities, and the decisions based on them.
 
-Few of the nodes of a large hierarchy matter for a row. A list of candidates has an entry for each
-row and node that does, in arrays that grow with their number and not with rows times nodes.
+Few nodes of a large hierarchy matter for a row. A list of candidates has one entry for each such
+pair of row and node, so that memory grows with their number and not with rows times nodes.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from hiclass.hierarchy import Hierarchy
 
 @dataclass(frozen=True)
 class Decision:
-    """What was decided for a chunk of rows.
+    """The decisions for a chunk of rows.
 
     Attributes
     ----------
     nodes : ndarray of shape (n,)
         The node at which each path ends.
     confidence : ndarray of shape (n, depth)
-        Probability of the node of the path at each level; NaN below its end.
+        Probability of the node of the path at each level; NaN after its end.
     """
 
     nodes: IntArray
@@ -42,19 +42,19 @@ class Decision:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Nodes that some rows may have come to: one entry per row and node."""
+    """Nodes that rows may reach: one entry per row and node."""
 
     rows: IntArray
     nodes: IntArray
     proba: FloatArray
 
     def where(self, keep: Any) -> Candidates:
-        """Some of the entries."""
+        """A selection of the entries."""
         return Candidates(self.rows[keep], self.nodes[keep], self.proba[keep])
 
     @staticmethod
     def join(parts: list[Candidates]) -> Candidates:
-        """All entries of several parts."""
+        """The entries of several parts."""
         return Candidates(
             np.concatenate([p.rows for p in parts] or [np.empty(0, dtype=np.intp)]),
             np.concatenate([p.nodes for p in parts] or [np.empty(0, dtype=np.intp)]),
@@ -63,9 +63,9 @@ class Candidates:
 
 
 def path_values(hierarchy: Hierarchy, levels: list[Candidates], n: int, f: float) -> Candidates:
-    """For every candidate the sum over its path of P(node) - f / 2, in the place of P(node).
+    """Replace P(node) of every candidate by the sum over its path of P(node) - f / 2.
 
-    ``levels`` has the candidates of each level; those above a candidate are among them.
+    ``levels`` holds the candidates of each level; they include the ancestors of every candidate.
     """
     keys, values = np.arange(n) * hierarchy.n_nodes, np.zeros(n)
     found = []
@@ -80,7 +80,7 @@ def path_values(hierarchy: Hierarchy, levels: list[Candidates], n: int, f: float
 
 
 def best_values(hierarchy: Hierarchy, levels: list[Candidates], n: int, f: float) -> IntArray:
-    """Per row the candidate with the largest sum over its path of P(node) - f / 2."""
+    """For every row, the candidate with the largest sum over its path of P(node) - f / 2."""
     found = path_values(hierarchy, levels, n, f)
     best, nodes = np.full(n, -np.inf), np.full(n, hierarchy.n_nodes)
     np.maximum.at(best, found.rows, found.proba)
@@ -90,7 +90,7 @@ def best_values(hierarchy: Hierarchy, levels: list[Candidates], n: int, f: float
 
 
 def confidence_along(hierarchy: Hierarchy, nodes: IntArray, levels: list[Candidates]) -> FloatArray:
-    """Look up the probabilities along the paths to some nodes, one per row, among candidates."""
+    """Look up the probabilities along the paths to some nodes, one per row."""
     n_nodes = hierarchy.n_nodes
     everything = Candidates.join(levels)
     if not len(everything.rows):

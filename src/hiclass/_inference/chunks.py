@@ -1,10 +1,10 @@
-"""Functions of rows, applied to chunks of rows in threads, where those pay.
+"""Apply functions to chunks of rows, in threads if this is faster.
 
-Every call of a local classifier has a price that does not depend on the number of rows: checks,
-containers, conversions. It is paid again in every thread, since every thread has rows of its own,
-and threads pay it one after the other, because Python holds its lock meanwhile. So threads pay only
-where the rows of a call take longer than that, which is measured on the first rows. What is
-predicted does not depend on it.
+Every call of a local classifier has a fixed cost that does not depend on the number of rows:
+checks, containers, conversions. Every thread pays this cost for its own rows, and Python's lock
+makes the threads pay it one after the other. Threads are therefore faster only if the work for the
+rows of a call takes longer than the fixed cost, which is measured on the first rows. The
+predictions do not depend on the choice.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from hiclass._problems.index import branches, child_branches
 from hiclass._rows import chunks_of_rows, map_chunks, n_rows_of, slice_rows
 from hiclass._state import LocalModels
 
-#: A search in a joint model looks at about so many paths per row.
+#: A search in a joint model visits about this many paths per row.
 _N_PATHS = 8
-#: Up to so many calls of classifiers per chunk are cheap, whatever they cost.
+#: Up to this many calls of classifiers per chunk are cheap, whatever they cost.
 _FEW_CALLS = 8
-#: The part of the rows on which a call is measured, and how many they are at least.
+#: The share of the rows on which a call is measured, and their minimum number.
 _MEASURED, _FEWEST_MEASURED = 1 / 32, 16
 
 
@@ -45,45 +45,45 @@ def map_in_threads(
     *,
     everywhere: bool = False,
 ) -> list[Any]:
-    """Call a function on chunks of rows, in threads unless one after the other is faster.
+    """Call a function on chunks of rows, in threads unless a sequence of calls is faster.
 
     Parameters
     ----------
     function : callable
-        Takes a chunk and the slice of rows that it is.
+        A function of a chunk and the slice of its rows.
     X : rows
         All rows.
     models : LocalModels or SetModels
         The models that the function queries.
     width : int
-        How many numbers per row the function holds in each of a few arrays.
+        The number of values per row that the function holds in each of a few arrays.
     n_threads : int
-        The largest number of threads, more than one.
+        The maximum number of threads, at least two.
     everywhere : bool, default=False
         Whether all classifiers are queried about all rows.
 
     Returns
     -------
     list
-        What the function returns, in the order of the rows.
+        The results in the order of the rows.
     """
-    # Those of this machine, also where the active backend is a cluster.
+    # Those of this machine, even if the active backend is a cluster.
     n_threads = min(n_threads, cpu_count())
     parts = list(chunks_of_rows(X, width, n_threads))
     if 1 in (n_threads, len(parts)) or not _threads_pay(X, models, width, n_threads, everywhere):
         return map_chunks(function, X, width)
-    # Not processes: models may be large, and most classifiers release the GIL here. Not
-    # joblib's Parallel, which looks for results every hundredth of a second, nor that of
-    # scikit-learn, which in threads would change the warning filters of the process.
+    # Not processes: models may be large, and most classifiers release the GIL here. Not joblib's
+    # Parallel, which polls for results every 10 ms, nor that of scikit-learn, which in threads
+    # would change the warning filters of the process.
     work = partial(in_thread, get_config(), lambda rows: function(slice_rows(X, rows), rows))
     with ThreadPoolExecutor(n_threads) as pool:
         return list(pool.map(work, parts))
 
 
 def _threads_pay(X: Any, models: Any, width: int, n_threads: int, everywhere: bool) -> bool:
-    """Whether the rows of a call take longer than the price of as many calls as there are threads.
+    """Whether the work for the rows of a call takes longer than its fixed cost times the threads.
 
-    In one thread all calls take (price + rows); in several, (price * threads + rows / threads).
+    In one thread, all calls take (cost + rows); in several, (cost * threads + rows / threads).
     """
     inner = unrestricted(models)
     while hasattr(inner, "members"):
@@ -105,7 +105,7 @@ def _threads_pay(X: Any, models: Any, width: int, n_threads: int, everywhere: bo
 
 
 def _query_of_everyone(models: LocalModels) -> Callable[[Any], Any] | None:
-    """A query of one local classifier about rows, one that all rows pass; None if there is none.
+    """A query of one local classifier that all rows reach, or None.
 
     For models with a classifier per node or per parent node.
     """
@@ -123,7 +123,7 @@ def _query_of_everyone(models: LocalModels) -> Callable[[Any], Any] | None:
 
 
 def _rows_of_call(models: LocalModels, n: int) -> float:
-    """About how many of n rows a local classifier is queried about, where each takes few paths."""
+    """The approximate number of n rows per local classifier, if every row takes few paths."""
     if strategy_of(models).is_direct:
         return n
     n_paths = _N_PATHS if models.joint else 1
@@ -132,7 +132,7 @@ def _rows_of_call(models: LocalModels, n: int) -> float:
 
 
 def _seconds(query: Callable[[Any], Any], X: Any, repeat: int) -> float:
-    """The shortest time that a query takes."""
+    """The shortest time of a query."""
     seconds = []
     for _ in range(repeat):
         start = time.perf_counter()

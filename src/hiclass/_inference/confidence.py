@@ -1,8 +1,8 @@
-"""Thresholds of confidence: what ``min_confidence`` may be, and what it says about every node.
+"""Confidence thresholds: the forms of ``min_confidence``, and the threshold of every node.
 
-A number is the threshold of all classes, a sequence has one per level, and a mapping one per class,
-which everything below it shares unless it is named itself. Every label of a truncated path reaches
-the threshold of its class: the path stops before the first that does not.
+A number is the threshold of all classes. A sequence has one threshold per level. A mapping has one
+per class, which also applies to its descendants unless they have their own entry. A path stops
+before the first node below its threshold, so every label of the path reaches its threshold.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ import numpy as np
 from hiclass._typing import FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
-#: A threshold for all nodes, or one for each.
+#: One threshold for all nodes, or one for each.
 Thresholds = float | FloatArray
 
 
 def is_set(min_confidence: Any) -> bool:
-    """Whether any path could be truncated: whether a threshold is above 0."""
+    """Whether a path can be truncated: whether any threshold is above 0."""
     if isinstance(min_confidence, Mapping):
         return any(is_set(value) for value in min_confidence.values())
     return bool(np.any(np.asarray(min_confidence, dtype=np.float64) > 0))
 
 
 def check_min_confidence(min_confidence: Any, name: str = "min_confidence") -> None:
-    """Refuse what is neither a number, nor numbers per level or class.
+    """Check that the value is a number, or numbers per level or class.
 
     Parameters
     ----------
     min_confidence : object
-        What a user has given.
+        The value given by the user.
     name : str, default="min_confidence"
         The parameter, for messages.
 
@@ -54,8 +54,8 @@ def _check_numbers(values: Any, name: str, place: str) -> None:
     each = list(values) if _is_sequence(values) else [values]
     for value in each:
         if not _is_threshold(value):
-            never = "; inf lets no path get there" if name == "min_confidence" else ""
-            raise ValueError(f"{name} has {value!r}{place}. Give numbers of at least 0{never}.")
+            never = "; with inf, a class is never predicted" if name == "min_confidence" else ""
+            raise ValueError(f"{name} has {value!r}{place}. Use numbers of at least 0{never}.")
 
 
 def _is_threshold(value: Any) -> bool:
@@ -70,12 +70,12 @@ def _is_sequence(values: Any) -> bool:
 def thresholds_of(
     min_confidence: Any, hierarchy: Hierarchy, name: str = "min_confidence"
 ) -> Thresholds:
-    """The threshold of every node, or the one of all.
+    """The threshold of every node, or one for all nodes.
 
     Parameters
     ----------
     min_confidence : float, sequence of float, or mapping of classes
-        What a user has given.
+        The value given by the user.
     hierarchy : Hierarchy
         A tree.
     name : str, default="min_confidence"
@@ -96,7 +96,7 @@ def thresholds_of(
         return _by_level(min_confidence, hierarchy, name)
     thresholds = np.zeros(hierarchy.n_nodes)
     named = [(_node(key, hierarchy, name), value) for key, value in min_confidence.items()]
-    # From the top down: what is named below a class counts instead of it.
+    # From the top down, so that entries of descendants override those of ancestors.
     for node, value in sorted(named, key=lambda pair: int(hierarchy.levels[pair[0]])):
         below = slice(node, int(hierarchy.subtree_end[node]))
         is_one = isinstance(value, Real)
@@ -119,35 +119,35 @@ def _by_level(values: Any, hierarchy: Hierarchy, name: str) -> FloatArray:
     each = np.asarray(values, dtype=np.float64)
     if len(each) != hierarchy.depth:
         raise ValueError(
-            f"{name} has {len(each)} numbers, but the hierarchy has {hierarchy.depth} "
-            f"levels. Give one number per level, the first level first."
+            f"{name} has {len(each)} numbers, but the hierarchy has {hierarchy.depth} levels. Use "
+            "one number per level, starting with level 1."
         )
     by_level: FloatArray = np.concatenate([[0.0], each])[hierarchy.levels]
     return by_level
 
 
 def along_paths(thresholds: Thresholds, hierarchy: Hierarchy, nodes: IntArray) -> Any:
-    """The thresholds of the nodes on the paths to some nodes; anything after their end."""
+    """The thresholds of the nodes on the paths to some nodes; arbitrary values after their end."""
     if isinstance(thresholds, float):
         return thresholds
     return thresholds[np.maximum(hierarchy._paths[nodes], 0)]
 
 
 def for_files(min_confidence: Any) -> Any:
-    """What a model file holds: a mapping as a tuple of pairs, whose classes may be tuples."""
+    """The form in model files: a mapping becomes a tuple of pairs, whose classes may be tuples."""
     if isinstance(min_confidence, Mapping):
         return tuple(min_confidence.items()) or 0.0
     return min_confidence
 
 
 def from_files(stored: Any) -> Any:
-    """What :func:`for_files` was given."""
+    """The inverse of :func:`for_files`."""
     pairs = isinstance(stored, tuple) and stored and isinstance(stored[0], tuple | list)
     return dict(stored) if pairs else stored
 
 
 def as_json(min_confidence: Any) -> Any:
-    """Plain data that JSON can hold: infinite thresholds as null, classes as a list of paths."""
+    """The form in JSON: infinite thresholds become null, classes a list of paths."""
     if isinstance(min_confidence, Mapping):
         return [
             {"class": list(key) if isinstance(key, tuple) else key, "threshold": as_json(value)}
@@ -160,7 +160,7 @@ def as_json(min_confidence: Any) -> Any:
 
 
 def in_words(min_confidence: Any) -> str:
-    """``min_confidence`` for a sentence: the number, or what it consists of."""
+    """``min_confidence`` for a sentence: the number, or its parts."""
     if isinstance(min_confidence, Mapping):
         return "the threshold of its class"
     if _is_sequence(min_confidence):

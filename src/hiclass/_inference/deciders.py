@@ -1,10 +1,10 @@
 """Classifiers that decide where their probabilities are, such as a network on a GPU.
 
 A model with one classifier for all classes is usually decoded from the probabilities that it
-returns. A classifier whose probabilities are on a device registers a *decider* for its type: it
-takes rows and returns nodes and confidences, so that probabilities never leave the device. It
-decides as the functions of ``decodings`` and ``sets`` do. What it does not know is decided there.
-It is registered with ``decider_for`` in ``paths``.
+returns. A classifier whose probabilities are on a device registers a *decider* for its type. It
+takes rows and returns nodes and confidences, so that probabilities never leave the device. Its
+decisions are those of the functions in ``decodings`` and ``sets``, which are used for everything
+that it does not support. It is registered with ``decider_for`` in ``paths``.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class PathDecider(Protocol):
     """Decides on paths."""
 
     def knows(self, decoding: Decoding) -> bool:
-        """Whether it decides by a decoding."""
+        """Whether it supports a decoding."""
 
     def decide(self, decoding: Decoding, X: Any, wish: Wish) -> Decision:
-        """What was decided for a chunk of rows; not yet truncated."""
+        """The decisions for a chunk of rows, before truncation."""
 
     def best_paths(self, X: Any, k: int) -> tuple[IntArray, FloatArray]:
         """The k most probable final classes and their probabilities; node 0 if there are fewer."""

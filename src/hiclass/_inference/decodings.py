@@ -1,8 +1,8 @@
-"""From probabilities to decisions: which path is taken, and where it ends.
+"""From probabilities to decisions: which path is chosen, and where it ends.
 
 Models that are queried node by node are searched, and only the local classifiers that can matter
 are queried. Models that know all final classes at once are decoded from an array of node
-probabilities. Both decide alike. Ties go to the lowest node number.
+probabilities. Both give the same decisions. Ties go to the lowest node number.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def top_down(models: LocalModels, X: Any) -> Decision:
             best = proba.argmax(axis=1)
             goes_on: Any = slice(None)
             if models.options.can_stop[node]:
-                # "Stop here" comes last but has the lowest number: it wins a tie.
+                # "Stop here" comes last but has the lowest number, so it wins a tie.
                 last = proba.shape[1] - 1
                 best = np.where(proba[:, last] >= proba.max(axis=1), last, best)
                 goes_on = best != last
@@ -88,7 +88,7 @@ def _joint(models: LocalModels, proba: FloatArray, node: int, rows: IntArray) ->
 
 
 def split(chosen: IntArray, rows: IntArray, options: Options) -> list[Group]:
-    """Group rows by the node they have come to; leaves are left out."""
+    """Group rows by their current node; leaves are omitted."""
     if not len(chosen):
         return []
     order = np.argsort(chosen, kind="stable")
@@ -112,7 +112,7 @@ def best_path(models: LocalModels, X: Any) -> Decision:
 
 
 def best_paths(models: LocalModels, X: Any, k: int) -> tuple[IntArray, FloatArray]:
-    """The k most probable final classes and their probabilities; node 0 where there are fewer."""
+    """The k most probable final classes and their probabilities; node 0 if there are fewer."""
     if not models.is_direct:
         nodes, proba, _ = search(models, X, k)
         return nodes, proba
@@ -123,7 +123,7 @@ def best_paths(models: LocalModels, X: Any, k: int) -> tuple[IntArray, FloatArra
 
 
 def width_of_best_paths(models: Any, k: int) -> int:
-    """How many numbers per row the search for k paths holds in each of a few arrays, at most."""
+    """The largest number of values per row in each of a few arrays, for the k best paths."""
     if decider_of(models) is not None:
         return k
     # Those of all final classes, and those of all nodes.
@@ -144,7 +144,7 @@ def expected_f1(models: LocalModels, X: Any, f: float, leaf_only: bool) -> Decis
 
 
 def _best_leaf(models: LocalModels, proba: FloatArray, f: float) -> IntArray:
-    """The same among the leaves only: a path may have to go on where it does not pay."""
+    """The same among leaves only, if a path must continue although this lowers the F-score."""
     hierarchy, ends = models.hierarchy, models.options.ends
     value = proba - f / 2
     value[:, 0] = 0
@@ -154,9 +154,10 @@ def _best_leaf(models: LocalModels, proba: FloatArray, f: float) -> IntArray:
 
 
 def explore(models: LocalModels, X: Any, floor: float) -> list[Candidates]:
-    """All nodes with a probability above a floor, level by level, and the best of level 1.
+    """All nodes with a probability above a floor, level by level, and the best node of level 1.
 
-    Only nodes above the floor are opened: what is below the others cannot be above it.
+    Only nodes above the floor are expanded, because no descendant is more probable than its
+    ancestor.
     """
     if models.is_direct:
         return explore_proba(models.hierarchy, node_proba(models, X), floor)
@@ -179,7 +180,7 @@ def explore(models: LocalModels, X: Any, floor: float) -> list[Candidates]:
 def _above(
     queries: Queries, node: int, at: Candidates, floor: float, *, and_best: bool
 ) -> Candidates:
-    """The children of a node with a probability above a floor; on demand also the best one."""
+    """The children of a node with a probability above a floor, and optionally the best child."""
     children = child_branches(queries.models.options, node)
     joint = queries.proba(node, at.rows)[:, : len(children)] * at.proba[:, None]
     keep = joint > floor
@@ -190,19 +191,19 @@ def _above(
 
 
 def width_of_exploring(models: LocalModels, floor: float) -> int:
-    """How many numbers per row exploring holds, in units of four."""
+    """The number of values per row that ``explore`` holds, in units of four."""
     hierarchy = models.hierarchy
     if models.is_direct:
         return 2 * hierarchy.n_nodes
-    # The nodes of a level sum to one, so that few are above the floor. An entry is three numbers,
-    # which are put into order.
+    # The nodes of a level sum to one, so few of them are above the floor. An entry has three
+    # values, which are sorted.
     entries = min(hierarchy.n_nodes, int(hierarchy.depth / max(floor, 1e-9)) + 1)
     kept = hierarchy.n_nodes if shares_classifiers(models) else 0
     return width_of(models) + (kept + 12 * entries) // 4 + 1
 
 
 def explore_proba(hierarchy: Hierarchy, proba: FloatArray, floor: float) -> list[Candidates]:
-    """The same from an array of node probabilities."""
+    """The same for an array of node probabilities."""
     levels = []
     for level, nodes in enumerate(hierarchy.nodes_by_level[1:]):
         here = proba[:, nodes]
@@ -214,7 +215,7 @@ def explore_proba(hierarchy: Hierarchy, proba: FloatArray, floor: float) -> list
     return levels
 
 
-# -- a decision of the user's own, and what all share ------------------------------------------
+# -- custom decodings, and shared parts ---------------------------------------------------------
 
 
 def custom(
@@ -222,7 +223,7 @@ def custom(
     X: Any,
     decide: Callable[[FloatArray, Hierarchy], Any],
 ) -> Decision:
-    """Let a function of the user choose nodes from node probabilities."""
+    """Let a user-defined function choose nodes from node probabilities."""
     proba = node_proba(models, X)
     nodes = np.asarray(decide(proba, models.hierarchy))
     n = len(proba)
@@ -233,13 +234,14 @@ def custom(
         )
     if ((nodes < 0) | (nodes >= models.hierarchy.n_nodes)).any():
         raise ValueError(
-            f"The decoding function returned a node outside 0 .. {models.hierarchy.n_nodes - 1}."
+            f"The decoding function returned a node outside 0 to {models.hierarchy.n_nodes - 1}. "
+            "Return numbers of nodes of the hierarchy."
         )
     return with_confidence(models, proba, nodes.astype(np.intp))
 
 
 def _check_ends(models: Any, nodes: IntArray) -> None:
-    """Refuse paths that stop where ``leaf_only`` has none stop."""
+    """Reject paths that stop at an inner node if ``leaf_only`` does not allow it."""
     is_end = np.isin(nodes, models.options.ends)
     if not is_end.all():
         name = models.hierarchy.describe(int(nodes[np.argmin(is_end)]))
@@ -261,12 +263,12 @@ def _truncates(thresholds: Thresholds) -> bool:
 
 
 def truncate(decision: Decision, hierarchy: Hierarchy, min_confidence: Thresholds) -> Decision:
-    """Truncate every path before its first node with less than its threshold as probability."""
+    """Truncate every path before its first node with a probability below its threshold."""
     if not _truncates(min_confidence):
         return decision
     with np.errstate(invalid="ignore"):
         sure = decision.confidence >= along_paths(min_confidence, hierarchy, decision.nodes)
-    # Probabilities fall along a path, so that with one threshold what is sure comes first anyway.
+    # Probabilities never increase along a path. With one threshold, the sure nodes come first.
     sure = np.logical_and.accumulate(sure, axis=1)
     length = sure.sum(axis=1)
     path = np.column_stack([np.zeros(len(length), dtype=np.intp), hierarchy._paths[decision.nodes]])
@@ -280,18 +282,18 @@ def truncate(decision: Decision, hierarchy: Hierarchy, min_confidence: Threshold
 
 @dataclass(frozen=True)
 class Wish:
-    """What a decoding may depend on besides the probabilities.
+    """The options of a decision besides the probabilities.
 
     Attributes
     ----------
     leaf_only : bool
         Whether every path must end at a leaf.
     f : float or None
-        The F-score to expect, where it is known.
+        The expected F-score, if known.
     min_confidence : float or ndarray of shape (n_nodes,)
         Paths will be truncated before their first node with less than this probability.
     only_nodes : bool
-        Whether the probabilities along the path are not looked at.
+        Whether the probabilities along the path are not needed.
     """
 
     leaf_only: bool = False
@@ -311,24 +313,24 @@ class Decoding:
     Attributes
     ----------
     name : str
-        What users write.
+        The name that users write.
     decide : callable
         ``(models, X, wish)`` to the :class:`Decision` for a chunk of rows.
     width : callable
-        ``(models, wish)`` to how many numbers per row it holds in each of a few arrays, at most.
+        ``(models, wish)`` to the largest number of values per row in each of a few arrays.
     fewest_labels : int or None, default=0
-        The fewest labels of a path; None if it goes on as far as the model does.
+        The smallest number of labels of a path; None if paths are as long as the model allows.
     needs_proba : callable
-        ``(models are direct)`` to whether it needs probabilities. By default it does.
+        ``(models are direct)`` to whether it needs probabilities. By default, it does.
     needs_f : bool, default=False
-        Whether it goes by the F-score that is reached.
+        Whether it depends on the expected F-score.
     step_by_step : bool, default=False
-        Whether it goes down the tree step by step, which a flat model does not.
+        Whether it walks down the tree step by step, which a flat model does not support.
     propose : callable or None, default=None
-        ``(models, found, wish)`` to the node of every row that follows from what a search of a
-        joint model has found, and whether that is proven; None if it is not searched for.
+        ``(models, found, wish)`` to the node of every row that follows from a search in a joint
+        model, and whether this is proven. None if there is no search.
     only_best : bool, default=False
-        Whether the best final class is all that it depends on.
+        Whether it depends only on the best final class.
     """
 
     name: str
@@ -345,7 +347,7 @@ class Decoding:
         return repr(self.name)
 
     def apply(self, models: Any, X: Any, wish: Wish) -> Decision:
-        """Decide, and refuse to stop early where that is not wished for."""
+        """Decide, and reject paths that stop early if they are not allowed to."""
         if self.searches(models, wish):
             return self._search(models, X, wish)
         decider = self._decider(models)
@@ -358,20 +360,20 @@ class Decoding:
         return decision
 
     def width_for(self, models: Any, wish: Wish) -> int:
-        """How many numbers per row a call holds in each of a few arrays, at most."""
+        """The largest number of values per row in each of a few arrays."""
         if self._decider(models) is not None:
             return int(models.hierarchy.depth)
         searches = self.searches(models, wish)
         return joint_search.width_of_search(models) if searches else self.width(models, wish)
 
     def _decider(self, models: Any) -> Any:
-        """What decides by this rule where the probabilities are, if anything does."""
+        """The decider that supports this decoding on a device, or None."""
         decider = decider_of(models)
         return decider if decider is not None and decider.knows(self) else None
 
     def searches(self, models: Any, wish: Wish) -> bool:
-        """Whether a joint model is searched, and not computed as a whole."""
-        # Which leaf is best where a path has to go on depends on all leaves.
+        """Whether a joint model is searched instead of computed as a whole."""
+        # If a path must continue, the best leaf depends on all leaves.
         forced = wish.leaf_only and self.fewest_labels is not None
         if self.propose is None or forced or not wish.only_nodes:
             return False
@@ -400,18 +402,18 @@ class Decoding:
         return Decision(*settle(models, X, self._wants_best(wish), propose, compute, width))
 
     def check(self, wish: Wish) -> None:
-        """Refuse a wish that lacks something it goes by, before there are rows to decide on."""
+        """Check that everything the decoding needs is known, before there are rows to decide on."""
         if self.needs_f:
             known_f(wish)
 
 
 def known_f(wish: Wish) -> float:
-    """The F-score to expect; an error where it is not known."""
+    """The expected F-score, or an error if it is not known."""
     if wish.f is None:
         raise ValueError(
-            "decoding='expected_f1' needs an out-of-fold F-score, which fit learns with "
-            "decoding='expected_f1'. Fit the model again with it, or set expected_f1, for example "
-            "to 0.8."
+            "decoding='expected_f1' requires an expected F-score, which this model has not "
+            "learned. Fit the model again with decoding='expected_f1', or set expected_f1, for "
+            "example to 0.8."
         )
     return wish.f
 
@@ -432,11 +434,11 @@ def _width_of_nodes(models: Any, wish: Wish) -> int:
 
 
 def _is_direct(direct: bool) -> bool:
-    return direct  # step by step, the best branch is enough
+    return direct  # for top_down, the best branch is sufficient
 
 
 def _is_not_direct(direct: bool) -> bool:
-    return not direct  # all at once, the best class is enough
+    return not direct  # otherwise, the best class is sufficient
 
 
 def _decide_top_down(models: Any, X: Any, wish: Wish) -> Decision:
@@ -502,7 +504,7 @@ DECODINGS: dict[str, Decoding] = {
 
 
 def as_decoding(decoding: Any) -> Decoding:
-    """Look up what a user may give as ``decoding``: a name, a decoding, or a function of nodes.
+    """Return the decoding for a parameter value: a name, a decoding, or a function of nodes.
 
     The function takes node probabilities and the hierarchy and returns one node per row.
     """

@@ -1,13 +1,13 @@
-"""Evidence of one local classifier about some rows: an array with a column per class it knows.
+"""Evidence of one local classifier about some rows: an array with one column per class.
 
-Probabilities, scores, or its bare choice, whatever it has and the model needs. Columns are brought
-into the order of the classes and checked here, and nowhere else.
+Evidence consists of probabilities, scores or predicted classes, depending on the classifier and the
+needs of the model. Only this module checks columns and sorts them in the order of the classes.
 
-A local classifier lists in ``classes_`` which class a column is for. Most have their classes in
-ascending order; others are put into this order here. Scores may also have a column per *pair* of
-classes, as those of ``SVC(decision_function_shape="ovo")``. Of three classes there are three pairs,
-so the shape does not tell. Parameters do, and where they do not, behaviour may: the best class by
-its scores is what a classifier predicts.
+The ``classes_`` of a local classifier name the classes of its columns. Most classifiers have their
+classes in ascending order; the columns of others are sorted here. Scores may also have one column
+per *pair* of classes, as with ``SVC(decision_function_shape="ovo")``. Three classes have three
+pairs, so the shape does not distinguish these cases. Parameters do. If there are none, the
+behaviour may: a classifier predicts the class with the best score.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from hiclass._state import LocalModels, Packed
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass._wrapping import unwrap
 
-#: Probabilities are mixed with this share of a uniform one before their logarithm is taken: it is
-#: never infinite, and their order stays.
+#: Probabilities are mixed with this share of a uniform distribution before taking logarithms, so
+#: that these are finite and in the same order.
 TINY = 1e-2
-#: What linear classifiers inherit: a column per class.
+#: The base class of linear classifiers, which have one column per class.
 _LINEAR = LogisticRegression.decision_function
-#: The parameter of a classifier that tells what its scores are for.
+#: The parameter of a classifier that determines the meaning of its scores.
 _SHAPE = "decision_function_shape"
-#: So many rows are predicted to find out what scores mean; fewer than these tell nothing.
+#: The number of rows used to find out the meaning of scores, and its minimum.
 _SAMPLE, _FEWEST = 64, 16
-#: Scores that are for pairs explain so large a share of the predictions, and so much more of them
-#: than scores of classes would.
+#: The smallest share of predictions that scores of pairs must explain, and by how much it must
+#: exceed the share explained by scores of classes.
 _CLEAR, _CLEAR_GAP = 0.9, 0.25
 
 
 def rows_at(X: Any, rows: IntArray) -> Any:
-    """Rows of a chunk; no copy, but no right to write, where it is all of them."""
+    """Rows of a chunk. If they are all rows, they are not copied, and must not be modified."""
     return protect(X) if len(rows) == n_rows_of(X) else take_rows(X, rows)
 
 
 def choice(models: LocalModels, estimator: Any, X: Any, k: int, scored: bool = False) -> FloatArray:
-    """Evidence of a multi-class classifier: probabilities, scores, or its bare choice."""
+    """Evidence of a multi-class classifier: probabilities, scores, or the predicted class."""
     if models.joint:
         return _odds(estimator, X, k)
     if models.temperature is not None:
@@ -70,7 +70,7 @@ def positive(models: Any, estimator: Any, X: Any) -> FloatArray:
 
 
 def _positive_score(estimator: Any, X: Any) -> FloatArray:
-    """Score of class 1 of a binary classifier, by which it is told from class 0."""
+    """Score of class 1 of a binary classifier, against class 0."""
     score = linear_scores(estimator, X).astype(np.float64, copy=False)
     n = n_rows_of(X)
     if score.shape == (n, 2):
@@ -83,15 +83,15 @@ def _positive_score(estimator: Any, X: Any) -> FloatArray:
 
 
 def _logit(proba: FloatArray) -> FloatArray:
-    """Log-odds of probabilities, none of them infinite."""
+    """Finite log-odds of probabilities."""
     return logit((proba + TINY / 2) / (1 + TINY))
 
 
 def _odds(estimator: Any, X: Any, k: int) -> FloatArray:
-    """Log-odds of every class by itself.
+    """Log-odds of every class on its own.
 
-    Scores are odds only where every class was told from all others, as by a linear SVM. Those of
-    a multinomial model are not, so probabilities come first.
+    Scores are odds only if every class was separated from all others, as by a linear SVM. Those of
+    a multinomial model are not, so probabilities are preferred.
     """
     if hasattr(estimator, "predict_proba"):
         return _logit(normalised(class_proba(estimator, X, k)))
@@ -99,19 +99,19 @@ def _odds(estimator: Any, X: Any, k: int) -> FloatArray:
 
 
 def _scores(estimator: Any, X: Any, k: int) -> FloatArray:
-    """Scores for a softmax: the decision function where there is one, else log p."""
+    """Scores for a softmax: the decision function if there is one, otherwise log p."""
     if hasattr(estimator, "decision_function"):
         return _decision(estimator, X, k)
     return logarithms(class_proba(estimator, X, k))
 
 
 def logarithms(proba: FloatArray) -> FloatArray:
-    """Logarithms of probabilities, none of them infinite."""
+    """Finite logarithms of probabilities."""
     return np.log(normalised(proba) + TINY / proba.shape[1])
 
 
 def class_proba(estimator: Any, X: Any, k: int) -> FloatArray:
-    """What ``predict_proba`` returns; rows need not sum to one."""
+    """The result of ``predict_proba``; rows need not sum to one."""
     proba = np.asarray(estimator.predict_proba(X), dtype=np.float64)
     if proba.shape != (n_rows_of(X), k):
         raise ValueError(
@@ -122,7 +122,7 @@ def class_proba(estimator: Any, X: Any, k: int) -> FloatArray:
 
 
 def _decision(estimator: Any, X: Any, k: int, first: float = 0.0) -> FloatArray:
-    """The decision function; of two classes it scores the second, and the first is a multiple."""
+    """The decision function; for two classes, its score is that of the second class."""
     score = linear_scores(estimator, X).astype(np.float64, copy=False)
     if k == 2 and score.ndim == 1:
         score = np.column_stack([first * score, score])
@@ -140,7 +140,7 @@ def _refuse_scores(estimator: Any, score: FloatArray, n_rows: int, k: int) -> No
 
 
 def finite(score: FloatArray) -> FloatArray:
-    """Scores, if all of them are numbers."""
+    """Scores, after a check for NaN."""
     if not np.isfinite(score).all():
         raise ValueError(
             "A local classifier returned a score of NaN. Check X for extreme values, or use "
@@ -150,7 +150,7 @@ def finite(score: FloatArray) -> FloatArray:
 
 
 def normalised(proba: FloatArray) -> FloatArray:
-    """Rows that sum to one; a row of zeros becomes uniform."""
+    """Rows scaled to sum to one; a row of zeros becomes uniform."""
     total = proba.sum(axis=1, keepdims=True)
     if not np.isfinite(total).all():
         raise ValueError(
@@ -169,7 +169,7 @@ def one_hot(codes: IntArray, like: FloatArray) -> FloatArray:
     return out
 
 
-# -- what the columns mean ---------------------------------------------------------------------
+# -- the meaning of columns ---------------------------------------------------------------------
 
 
 def column_order(classes: Any, k: int, name: str) -> IntArray | None:
@@ -178,7 +178,8 @@ def column_order(classes: Any, k: int, name: str) -> IntArray | None:
     Parameters
     ----------
     classes : array-like or None
-        The ``classes_`` of a classifier; None where it has none, and is trusted.
+        The ``classes_`` of a classifier. None if it has none; its columns are then assumed to be in
+        order.
     k : int
         The number of its classes.
     name : str
@@ -187,12 +188,12 @@ def column_order(classes: Any, k: int, name: str) -> IntArray | None:
     Returns
     -------
     ndarray of int, or None
-        None where the columns are in ascending order.
+        None if the columns are in ascending order.
 
     Raises
     ------
     ValueError
-        If the classes are others than 0 to k - 1.
+        If the classes differ from 0 to k - 1.
     """
     if classes is None:
         return None
@@ -228,23 +229,18 @@ def in_order(estimator: Any, columns: AnyArray) -> AnyArray:
 
 
 def check_scores(estimator: Any, k: int, X: Any, find_rows: Callable[[], IntArray]) -> None:
-    """Refuse a fitted classifier whose scores are for pairs of classes.
-
-    Its own ``decision_function_shape`` is decisive. An estimator inside it with "ovo" makes it
-    suspect only: a ``BaggingClassifier`` passes such scores on, a ``OneVsRestClassifier`` does not.
-    Where there is no such parameter, only predictions that clearly follow from scores of pairs, and
-    not from scores of classes, are reason enough.
+    """Reject a fitted classifier whose scores are for pairs of classes.
 
     Parameters
     ----------
     estimator : classifier
-        It has ``decision_function``.
+        A classifier with ``decision_function``.
     k : int
         The number of its classes.
     X : rows
         The training rows.
     find_rows : callable
-        Returns which of them are of its classes, ascending. Called only where rows are needed.
+        Returns the rows of its classes in ascending order. Only called if rows are needed.
 
     Raises
     ------
@@ -267,7 +263,7 @@ def check_scores(estimator: Any, k: int, X: Any, find_rows: Callable[[], IntArra
 
 
 def _score_shapes(estimator: Any) -> tuple[Any, set[str]]:
-    """``decision_function_shape`` of a classifier, and all values of those inside it."""
+    """``decision_function_shape`` of a classifier, and those of the estimators inside it."""
     model = unwrap(estimator).model
     params = model.get_params(deep=True) if hasattr(model, "get_params") else {}
     inside = {str(value) for name, value in params.items() if name.endswith(f"__{_SHAPE}")}
@@ -281,10 +277,10 @@ def _behaves_like_pairs(estimator: Any, X: Any, rows: IntArray, suspect: bool) -
     sample = take_rows(X, rows[np.linspace(0, len(rows) - 1, _SAMPLE).astype(np.intp)])
     score = np.asarray(estimator.decision_function(sample), dtype=np.float64)
     if score.shape != (_SAMPLE, 3) or not np.isfinite(score).all():
-        return False  # refused where the scores are needed
+        return False  # rejected if the scores are needed
     predicted = np.asarray(estimator.predict(sample)).reshape(-1)
     as_classes = _agreement(in_order(estimator, score), predicted)
-    # Whether a positive score is for the first or for the second of a pair differs.
+    # A positive score may be for the first or for the second class of a pair.
     as_pairs = max(_agreement(_votes(s), predicted) for s in (score, -score))
     if suspect:
         return as_pairs > as_classes
@@ -292,7 +288,7 @@ def _behaves_like_pairs(estimator: Any, X: Any, rows: IntArray, suspect: bool) -
 
 
 def _votes(score: AnyArray) -> AnyArray:
-    """How often each of three classes wins; where all win once, by how much."""
+    """How often each of three classes wins; if all win once, by how much."""
     wins = np.sign(score) + score / (1e-9 + 10 * np.abs(score).max(initial=0))
     a, b, c = wins.T
     return np.column_stack([a + b, c - a, -b - c])

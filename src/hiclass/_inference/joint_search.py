@@ -1,17 +1,17 @@
 """Decisions of joint models from the classifiers that can matter, with a proof for every row.
 
-A joint model multiplies shares along every path and normalises over all final classes, so that
-every probability depends on every classifier. A decision rarely does. No share is above one:
-nothing below a node scores above it, and all final classes below it have together at most their
-number times its product of shares. A first pass follows the best branch of every row down to a
-final class. A second one opens, level by level, whatever may have more than a small part of the
-mass of that class, and adds up the most that is left out. So it is known by how much probabilities
-may be off. A decision with a larger lead is that of the full computation. For rows without such a
-lead more nodes are opened. What is not proven then gets the full computation, as do all rows where
-too little can be left out.
+A joint model multiplies shares along every path and normalises over all final classes, so every
+probability depends on every classifier. A decision rarely does. No share is above one. Therefore,
+no descendant of a node scores above it, and the total of the final classes below a node is at most
+their number times the product of shares at the node.
 
-Probabilities themselves are always computed in full: to have them exact to a few digits, nearly all
-nodes have to be opened.
+A first pass follows the best branch of every row down to a final class. A second pass expands,
+level by level, every node that may have more than a small part of the mass of that class, and adds
+up the largest possible mass of everything omitted. This bounds the error of all probabilities. A
+decision whose lead exceeds the bound is the same as with the full computation. For rows without
+such a lead, more nodes are expanded. Rows that are still not proven get the full computation, and
+so do all rows if too little can be omitted. Probabilities are always computed in full, because
+computing them to a few digits requires almost all nodes.
 """
 
 from __future__ import annotations
@@ -30,40 +30,41 @@ from hiclass._rows import chunks_of_rows, n_rows_of, slice_rows, take_rows
 from hiclass._state import LocalModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
-#: A node is opened if all below it may have more than this part of the mass of the best final
-#: class, and smaller and smaller parts for rows whose decision is not proven by that. Final
-#: classes, which are known already, are kept above a hundredth of it. Steps are small: every one
-#: proves most of the rows that are left, and all nodes are many calls, however few these rows are.
+#: A node is expanded if its descendants may have more than this part of the mass of the best final
+#: class. Rows whose decision is not proven use smaller and smaller parts. Final classes, which are
+#: already known, are kept above a hundredth of it. Steps are small, because each of them proves
+#: most of the remaining rows, and expanding all nodes needs many calls even for few rows.
 _LEAST_OPENED = tuple(10.0**-digits for digits in range(2, 9))
-#: That pays where so small a part of all branches was looked at before.
+#: A further step is worthwhile if at most this share of all branches has been visited before.
 _LARGEST_PART_AGAIN = 1 / 8
-#: No lead below this counts, relative to the best score: rounding might turn it.
+#: Smaller leads, relative to the best score, could be due to rounding.
 _ROUNDING = 1e-9
-#: The full computation is faster where fewer nodes than this have a choice, for the best class only
-#: and for the mass, and where more than this part of all branches would have to be looked at.
+#: The full computation is faster if fewer nodes than this have several branches (for the best class
+#: only, and for the mass), or if more than this share of all branches would have to be visited.
 _FEWEST_FOR_BEST, _FEWEST_FOR_MASS, _LARGEST_PART = 16, 64, 1 / 4
-#: A search holds as many branches per row as so many paths have at most, and computes so many of
-#: all rows at a time.
+#: A search holds the branches of this many of the longest paths per row, and computes this many
+#: branches of all rows at a time.
 _N_PATHS, _BLOCK = 4, 1 << 17
 
 
 @dataclass(frozen=True)
 class Found:
-    """The final classes of every row that have nearly all of the mass.
+    """The final classes of every row that have almost all of the mass.
 
     Attributes
     ----------
     hierarchy : Hierarchy
         The tree.
     final : Candidates
-        Final classes by row and node, ascending, with their shares of what was found.
+        Final classes by row and node in ascending order, with their shares of the mass that was
+        found.
     best : ndarray of shape (n,)
         The best score of every row.
     missed : ndarray of shape (n,)
-        All other final classes have together at most this share of what was found, so that no
-        probability is off by more.
+        An upper bound of the total share of all other final classes, and thus of the error of every
+        probability.
     n_seen : int
-        How many branches of all rows were looked at.
+        The number of branches visited for all rows.
     """
 
     hierarchy: Any
@@ -79,11 +80,11 @@ class Found:
 
     @property
     def rounding(self) -> FloatArray:
-        """A lead that rounding might turn, for every row."""
+        """A lead that could be due to rounding, for every row."""
         return rounding_of(self.best)
 
     def proven(self, confidence: FloatArray, least: float | FloatArray) -> AnyArray:
-        """Whether it is known for all probabilities of a row if they are at least so large."""
+        """Whether all probabilities of a row that are at least this large are known."""
         all_mass = (1 + self.missed)[:, None]
         low = confidence / all_mass - self.rounding[:, None]
         high = (confidence + self.missed[:, None]) / all_mass + self.rounding[:, None]
@@ -97,7 +98,7 @@ class Found:
             nodes = self.hierarchy._paths[final.nodes, level]
             deep = nodes >= 0
             rows, nodes, proba = final.rows[deep], nodes[deep], final.proba[deep]
-            # A subtree is an interval, so that the nodes of a level ascend as final classes do.
+            # A subtree is an interval, so the nodes of a level ascend as the final classes do.
             first = np.flatnonzero(np.diff(rows * self.hierarchy.n_nodes + nodes, prepend=-1))
             total = np.add.reduceat(proba, first) if len(first) else proba
             levels.append(Candidates(rows[first], nodes[first], total))
@@ -105,7 +106,7 @@ class Found:
 
     @staticmethod
     def join(parts: list[Found]) -> Found:
-        """What was found in several parts of the rows, one after the other."""
+        """The results for several parts of the rows as one."""
         start = np.cumsum([0, *(part.n for part in parts)])
         return Found(
             parts[0].hierarchy,
@@ -122,12 +123,12 @@ class Found:
 
 
 def rounding_of(best: FloatArray) -> FloatArray:
-    """A lead that rounding might turn, where the best scores are these."""
+    """A lead that could be due to rounding, given the best scores."""
     return _ROUNDING * (1 + np.abs(best))
 
 
 def can_search(models: LocalModels, only_best: bool) -> bool:
-    """Whether a joint model is queried node by node, at so many nodes that a search pays."""
+    """Whether a joint model is queried node by node, at enough nodes to make a search faster."""
     strategy = strategy_of(models)
     if strategy.is_direct or strategy.shared:
         return False
@@ -136,13 +137,13 @@ def can_search(models: LocalModels, only_best: bool) -> bool:
 
 
 def width_of_search(models: LocalModels) -> int:
-    """How many numbers per row a search holds, in units of four."""
-    # A branch is three numbers and a bit, in two copies.
+    """The number of values per row that a search holds, in units of four."""
+    # A branch has three values and a bit, in two copies.
     return 2 * _n_held(models)
 
 
 def _n_held(models: LocalModels) -> int:
-    """How many branches per row a search holds: several times those of the longest path."""
+    """The number of branches per row in a search: several times those of the longest path."""
     longest = width_for(models, models.options) * int(models.hierarchy.depth)
     return min(_N_PATHS * longest, int(models.hierarchy.n_nodes))
 
@@ -155,7 +156,7 @@ def settle(
     compute: Callable[[Any], tuple[AnyArray, ...]],
     width: int,
 ) -> tuple[AnyArray, ...]:
-    """Take what follows from a search where that is proven, else what follows from everything.
+    """Use the result of a search if it is proven, otherwise that of the full computation.
 
     Parameters
     ----------
@@ -164,13 +165,13 @@ def settle(
     X : rows
         A chunk of rows.
     only_best : bool
-        Whether the best final class is all that is needed.
+        Whether only the best final class is needed.
     propose : callable
-        What was found to arrays with an entry per row, and which rows are proven.
+        Maps the search result to arrays with one entry per row, and to a mask of proven rows.
     compute : callable
-        Rows to the same arrays, from all final classes.
+        Maps rows to the same arrays, from all final classes.
     width : int
-        How many numbers per row it holds in each of a few arrays.
+        The number of values per row that ``compute`` holds in each of a few arrays.
 
     Returns
     -------
@@ -216,7 +217,7 @@ def search_joint(
     most_held: int | None = None,
     least: float = _LEAST_OPENED[0],
 ) -> Found | None:
-    """Find the final classes that have nearly all of the mass.
+    """Find the final classes that have almost all of the mass.
 
     Parameters
     ----------
@@ -225,16 +226,16 @@ def search_joint(
     X : rows
         A chunk of rows.
     only_best : bool
-        Whether to look for the best final class only, and not for all that have much of the mass.
+        Whether to search for the best final class only, instead of all with much of the mass.
     most_held : int, default=None
-        How many branches it may hold; by default as many as ``width_of_search`` allows.
+        The largest number of branches held. By default, as many as ``width_of_search`` allows.
     least : float
-        The part of the mass of the best final class above which a node is opened.
+        The part of the mass of the best final class above which a node is expanded.
 
     Returns
     -------
     Found or None
-        None if so much would have to be looked at that the full computation is faster.
+        None if so many branches would have to be visited that the full computation is faster.
     """
     n = n_rows_of(X)
     most_held = n * _n_held(models) if most_held is None else most_held
@@ -258,12 +259,12 @@ class _DoesNotPayError(Exception):
 
 
 class _TooManyError(Exception):
-    """There is not enough memory for what is found for these rows."""
+    """The results for these rows need too much memory."""
 
 
 @dataclass(frozen=True)
 class _Branches:
-    """Branches of opened nodes: of which row, to which node, its score, whether the path ends."""
+    """Branches of expanded nodes: row, node, score, and whether the path ends there."""
 
     rows: IntArray
     nodes: IntArray
@@ -296,17 +297,17 @@ class _Search:
         options, hierarchy = models.options, models.hierarchy
         self.n_options = np.diff(options.indptr)
         before = np.searchsorted(options.ends, np.arange(hierarchy.n_nodes))
-        #: How many final classes there are at or below every node.
+        #: The number of final classes at or below every node.
         self.n_final = np.searchsorted(options.ends, hierarchy.subtree_end) - before
-        #: How many branches may be looked at, and held.
+        #: The largest numbers of branches to visit and to hold.
         self.most_seen = self.left_to_see = int(_LARGEST_PART * self.n * hierarchy.n_nodes)
         self.left_to_hold = most_held
         self.best = np.full(self.n, -np.inf)
         self.missed = np.zeros(self.n)
 
     def run(self) -> Found:
-        # A branch may score far above what is known. All may score infinitely low: then nothing
-        # is found, and what is missed is not a number.
+        # A branch may score far above the known ones. If all scores are minus infinity, nothing is
+        # found, and the missed mass is NaN.
         with np.errstate(over="ignore", invalid="ignore"):
             return self._as_found(self._open_the_rest(self._follow_the_best()))
 
@@ -322,7 +323,7 @@ class _Search:
         return Found(self.models.hierarchy, candidates, self.best, missed, n_seen)
 
     def _follow_the_best(self) -> list[_Branches]:
-        """Follow the best branch of every row to a final class; return what was passed by."""
+        """Follow the best branch of every row to a final class; return the other branches."""
         passed = []
         at_root = np.zeros(self.n, dtype=np.intp)
         on = _Branches(np.arange(self.n), at_root, np.zeros(self.n), at_root.astype(bool))
@@ -341,7 +342,7 @@ class _Search:
         return passed
 
     def _open_the_rest(self, passed: list[_Branches]) -> _Branches:
-        """Open what was passed by, level by level, where it may matter; return final classes."""
+        """Expand the other branches, level by level, if they may matter; return final classes."""
         final: list[_Branches] = []
         here, level = [self._keep(passed[0])], 0
         while here:
@@ -353,7 +354,7 @@ class _Search:
         return _Branches.join(final)
 
     def _keep(self, branches: _Branches) -> _Branches:
-        """Leave out branches that matter little, and remember how much they matter at most."""
+        """Omit branches that matter little, and add up their largest possible mass."""
         self._raise_best(branches)
         behind = branches.scores - self.best[branches.rows]
         if self.only_best:
@@ -364,7 +365,7 @@ class _Search:
         return branches.where(~out)
 
     def _raise_best(self, branches: _Branches) -> None:
-        """Take in the scores of final classes."""
+        """Update the best scores with those of final classes."""
         before = self.best.copy()
         np.maximum.at(self.best, branches.rows[branches.final], branches.scores[branches.final])
         self.missed *= np.exp(before - self.best)
@@ -410,7 +411,7 @@ class _Search:
 
 
 def _first_best(branches: _Branches) -> IntArray:
-    """The place of the first best branch of every row; the branches of a row lie together."""
+    """The position of the first best branch of every row; the branches of a row are contiguous."""
     begins = np.flatnonzero(np.diff(branches.rows, prepend=-1))
     best = np.maximum.reduceat(branches.scores, begins)
     lengths = np.diff(begins, append=len(branches.rows))
@@ -418,13 +419,13 @@ def _first_best(branches: _Branches) -> IntArray:
     return places[np.flatnonzero(np.diff(branches.rows[places], prepend=-1))]
 
 
-# -- what follows from it ----------------------------------------------------------------------
+# -- decisions -----------------------------------------------------------------------------------
 
 
 def leader(at: Candidates, margin: FloatArray) -> tuple[IntArray, AnyArray]:
     """The candidate of every row that leads all others by more than a margin, and if there is one.
 
-    A probability of 0 has to be led as well: that of what is not among the candidates.
+    The lead must also hold against probability 0, for nodes that are not among the candidates.
     """
     n = len(margin)
     best = np.zeros(n)
@@ -441,11 +442,11 @@ def propose_best(found: Found) -> tuple[IntArray, AnyArray]:
 
 
 def propose_expected_f1(found: Found, f: float) -> tuple[IntArray, AnyArray]:
-    """The node that maximises the sum over its path of P(node) - f / 2; whether that is proven.
+    """The node that maximises the sum over its path of P(node) - f / 2; whether this is proven.
 
-    Two nodes differ in what comes below the last node that their paths share. There the one that is
-    proposed has at least its share of all mass that there may be, and the other one at most its own
-    mass and all that was missed.
+    Two nodes differ only below the last node that their paths share. Below it, the proposed node
+    has at least its share of the largest possible mass, and the other node at most its own mass
+    plus all that was missed.
     """
     nodes = best_values(found.hierarchy, found.levels, found.n, f)
     proven = _largest_lead_of_others(found, nodes, f) < -found.rounding
@@ -453,7 +454,7 @@ def propose_expected_f1(found: Found, f: float) -> tuple[IntArray, AnyArray]:
 
 
 def _largest_lead_of_others(found: Found, nodes: IntArray, f: float) -> FloatArray:
-    """By how much any other node than the one of a row may be better, at most."""
+    """An upper bound of how much better any other node than that of a row may be."""
     hierarchy, n_nodes = found.hierarchy, found.hierarchy.n_nodes
     path, extra = hierarchy._paths[nodes], found.missed / (1 + found.missed)
     least = [
@@ -461,13 +462,13 @@ def _largest_lead_of_others(found: Found, nodes: IntArray, f: float) -> FloatArr
         for at in found.levels
     ]
     on_path = [at.nodes == path[at.rows, level] for level, at in enumerate(least)]
-    # How far each node of the path, from the root on, is behind the end of it.
+    # The difference of each node of the path, starting at the root, from its end.
     behind = np.zeros((found.n, hierarchy.depth + 1))
     for level, (at, on) in enumerate(zip(least, on_path, strict=True)):
         behind[at.rows[on], level + 1] = at.proba[on]
     behind = np.cumsum(behind, axis=1) - behind.sum(axis=1, keepdims=True)
     keys, leads = np.arange(found.n) * n_nodes, behind[:, 0]
-    largest = leads + extra - f / 2  # of a node on the first level that was not found
+    largest = leads + extra - f / 2  # for a node of level 1 that was not found
     for level, (at, on) in enumerate(zip(least, on_path, strict=True)):
         above = np.searchsorted(keys, at.rows * n_nodes + hierarchy.parent[at.nodes])
         lead = np.where(on, behind[at.rows, level + 1], leads[above] + at.proba + extra[at.rows])
@@ -478,9 +479,9 @@ def _largest_lead_of_others(found: Found, nodes: IntArray, f: float) -> FloatArr
 
 
 def propose_top_down(found: Found, goes_on: AnyArray) -> tuple[IntArray, AnyArray]:
-    """The best branch at every step from the root on, and whether that is proven.
+    """The best branch at every step from the root on, and whether this is proven.
 
-    ``goes_on`` says of every node whether it has branches.
+    ``goes_on`` tells for every node whether it has branches.
     """
     parent, final = found.hierarchy.parent, found.final
     margin = found.missed + found.rounding

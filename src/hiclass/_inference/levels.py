@@ -1,4 +1,4 @@
-"""Probabilities of nodes as columns per level, the form that ``predict_proba`` returns."""
+"""Probabilities of nodes as columns per level, the form returned by ``predict_proba``."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def label_proba(
     models : fitted state
         The models.
     format : LabelFormat
-        How labels were written: one column for paths of one dimension, otherwise one per level.
+        The format of the labels: one column for 1-D labels, otherwise one per level.
     classes : ndarray, or list of ndarray
-        The labels, for paths per level.
+        The labels; for paths, per level.
     """
     hierarchy = models.hierarchy
     if format.ndim == 2:
@@ -65,9 +65,9 @@ def level_proba(
 def level_columns(
     hierarchy: Hierarchy, classes: list[AnyArray]
 ) -> list[tuple[IntArray, int, bool]]:
-    """Where the nodes of each level stand among the labels ``classes`` of the level.
+    """The positions of the nodes of each level among the labels ``classes`` of the level.
 
-    Also the number of labels, and whether the last one means that the path is over.
+    Also the number of labels, and whether the last one stands for a path that has ended.
     """
     out = []
     none = np.empty(0, dtype=np.intp)

@@ -1,20 +1,20 @@
 """From local models to probabilities.
 
-Local classifiers are queried "given this node, which branch?", in groups of rows: all nodes of a
-level at once, so that every classifier is called once per level and chunk. What they return is
-*evidence*, an array with a column per option of the node; how it is gathered depends on what the
-classifiers of the strategy decide about. ``_link`` turns evidence into P(option | node):
+Local classifiers are queried "given this node, which branch?" for groups of rows: all nodes of a
+level at once, so that every classifier is called once per level and chunk. The result is
+*evidence*, an array with one column per option of the node. How it is gathered depends on what the
+classifiers of the strategy decide. ``_link`` converts evidence to P(option | node):
 
 - probabilities are normalised;
-- with a temperature T, scores go through a softmax of score / T (a sigmoid for gates);
-- from classifiers with neither, the best option is certain (a one-hot row), which is enough to walk
-  down the tree and for nothing else.
+- with a temperature T, scores are passed through a softmax of score / T (a sigmoid for gates);
+- for classifiers with neither, the best option is certain (a one-hot row), which is sufficient only
+  for walking down the tree.
 
-A flat model, an ensemble, a restricted and an adapted model know the probabilities of all final
-classes at once; those are summed up the tree. So does a *joint* model: it reads the score of an
-option as odds of its own, multiplies along every path, and normalises over all final classes.
-Options that must sum to one at every node would make some child of a wrong branch look likely,
-whatever the row.
+A flat model, an ensemble, a restricted model and an adapted model know the probabilities of all
+final classes at once; these are summed up the tree. So does a *joint* model: it interprets the
+score of an option as its odds, multiplies along every path, and normalises over all final classes.
+If options had to sum to one at every node, some child of a wrong branch would look likely for every
+row.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ from hiclass._typing import FloatArray, IntArray
 
 Group = tuple[int, IntArray]  # a node and the rows, ascending, that have come to it
 
-#: Final classes are summed with a matrix of all classes above them where it has at most so many
-#: entries, else level by level.
+#: Final classes are summed with a matrix of all ancestors if it has at most this many entries,
+#: otherwise level by level.
 _MOST_PLACES = 1 << 23
-#: A model that has seen no row of a class cannot rule it out where another one knows its words.
+#: A model that has seen no row of a class cannot exclude it if another model knows its words.
 _SMALLEST = 1e-9
 
 
@@ -63,12 +63,12 @@ _SMALLEST = 1e-9
 
 
 def strategy_of(models: LocalModels) -> Strategy:
-    """The strategy that local models were fitted by."""
+    """The strategy of fitted local models."""
     return STRATEGIES[models.strategy]
 
 
 def unrestricted(models: Any) -> Any:
-    """The model that a restricted or adapted one was made from; any other model as it is."""
+    """The model from which a restricted or adapted model was derived; other models as they are."""
     while hasattr(models, "base"):
         models = models.base
     return models
@@ -76,18 +76,18 @@ def unrestricted(models: Any) -> Any:
 
 @singledispatch
 def decider_for(classifier: Any, models: Any) -> Any:
-    """A decider of models with one classifier for all classes; None for most classifiers."""
+    """A decider for models with one classifier for all classes; None for most classifiers."""
     return None
 
 
 def decider_of(models: Any) -> Any:
-    """The decider of models, restricted and adapted ones among them, if they have one."""
+    """The decider of models, including restricted and adapted ones, or None."""
     classifiers = getattr(unrestricted(models), "classifiers", {})
     return decider_for(classifiers[0], models) if 0 in classifiers else None
 
 
 def holds_packed(models: Any) -> bool:
-    """Whether some classifier does not see all columns, and so cannot check them."""
+    """Whether some classifier does not see all columns and therefore cannot check them."""
     models = unrestricted(models)
     if hasattr(models, "members"):
         return any(map(holds_packed, models.members))
@@ -102,12 +102,12 @@ def shares_classifiers(models: Any) -> bool:
 
 @singledispatch
 def width_of(models: Any) -> int:
-    """The largest number of columns that prediction needs per row."""
+    """The largest number of columns per row that prediction needs."""
     return width_for(models, models.options) if not models.is_direct else models.hierarchy.n_nodes
 
 
 def width_for(models: LocalModels, options: Options) -> int:
-    """The largest number of columns of a classifier that tells some options apart."""
+    """The largest number of columns of a classifier for these options."""
     strategy, counts = strategy_of(models), np.diff(options.indptr)
     if not strategy.shared:
         return int(counts.max())
@@ -116,7 +116,7 @@ def width_for(models: LocalModels, options: Options) -> int:
 
 
 def is_gated(models: LocalModels, node: int) -> bool:
-    """Whether the last column of a node's evidence is that of a gate."""
+    """Whether the last column of a node's evidence comes from a gate."""
     return strategy_of(models).is_binary and bool(models.options.can_stop[node])
 
 
@@ -133,7 +133,7 @@ def branch_proba(models: LocalModels, X: Any, groups: list[Group]) -> list[Float
 
 
 def gather_evidence(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
-    """Evidence at nodes of one level: a column per option of the node."""
+    """Evidence at nodes of one level: one column per option of the node."""
     strategy = strategy_of(models)
     if strategy.shared:
         return _shared(models, X, groups)
@@ -143,7 +143,7 @@ def gather_evidence(models: LocalModels, X: Any, groups: list[Group]) -> list[Fl
 
 @singledispatch
 def query(models: Any, owner: int, X: Any, k: int, scored: bool = False) -> FloatArray:
-    """Evidence of the classifier of an owner, with a column for each of the k options there."""
+    """Evidence of the classifier of an owner, with one column for each of its k options."""
     return choice(models, models.classifiers[owner], X, k, scored)
 
 
@@ -175,7 +175,7 @@ def _of_branches(models: LocalModels, X: Any, node: int, rows: IntArray) -> Floa
 
 
 def _shared(models: LocalModels, X: Any, groups: list[Group]) -> list[FloatArray]:
-    """Query a classifier once for all nodes at which it decides, restricted to each of them."""
+    """Query a classifier once for all of its nodes, and restrict the result to each of them."""
     strategy = strategy_of(models)
     owners = [int(strategy.owner(models.hierarchy, node)) for node, _ in groups]
     n_options = np.diff(models.options.indptr)
@@ -198,7 +198,7 @@ class _SharedEvidence:
         bounds = [0, *np.cumsum(np.diff(models.options.indptr)[nodes]).tolist()]
         self._columns = dict(zip(nodes.tolist(), pairwise(bounds), strict=True))
         estimator, k = models.classifiers.get(owner), bounds[-1]
-        # Probabilities become scores after they are restricted: small ones among siblings count.
+        # Restrict probabilities before converting them to scores: small ones matter among siblings.
         self._logged = (
             models.temperature is not None
             and not models.joint
@@ -224,8 +224,8 @@ class _SharedEvidence:
 class Queries:
     """Queries about a chunk of rows, node by node in any order.
 
-    A classifier that decides at several nodes is queried about all rows once, and its evidence is
-    kept.
+    A classifier that decides at several nodes is queried once for all rows, and its evidence is
+    stored.
     """
 
     def __init__(self, models: LocalModels, X: Any) -> None:
@@ -265,7 +265,7 @@ def _link(models: LocalModels, evidence: FloatArray, gated: bool) -> FloatArray:
 
 @singledispatch
 def node_proba(models: Any, X: Any) -> FloatArray:
-    """Probability of every node for a chunk of rows, of any fitted model; the root has 1."""
+    """Probability of every node for a chunk of rows, for any fitted model; the root has 1."""
     if models.is_direct:
         return final_to_nodes(models, direct_final_proba(models, X))
     proba = np.zeros((n_rows_of(X), models.hierarchy.n_nodes))
@@ -298,7 +298,7 @@ def final_proba(models: LocalModels, X: Any) -> FloatArray:
 
 
 def nodes_to_final(models: LocalModels, proba: FloatArray) -> FloatArray:
-    """Probability of ending at a node: its own less that of its children."""
+    """Probability of ending at a node: that of the node minus those of its children."""
     ends = models.options.ends
     out = proba[:, ends]
     for j in np.flatnonzero(models.options.can_stop[ends]).tolist():
@@ -310,7 +310,7 @@ def nodes_to_final(models: LocalModels, proba: FloatArray) -> FloatArray:
 def final_to_nodes(models: LocalModels, final: FloatArray) -> FloatArray:
     """Probability of every node: the sum over the final classes at or below it."""
     proba = np.minimum(sum_final(models, final), 1.0)
-    # What is above all final classes, the root at least, is certain; the sum may be rounded.
+    # Common ancestors of all final classes, at least the root, are certain; the sum may be rounded.
     first, last = models.options.ends[[0, -1]]
     proba[:, : first + 1][:, models.hierarchy.subtree_end[: first + 1] > last] = 1.0
     return proba
@@ -321,7 +321,8 @@ def sum_final(models: LocalModels, values: FloatArray) -> FloatArray:
     hierarchy, ends = models.hierarchy, models.options.ends
     if hierarchy.n_nodes * hierarchy.depth <= _MOST_PLACES:
         return np.asarray(values @ hierarchy._closure[ends])
-    total = np.zeros((hierarchy.n_nodes, len(values)))  # a line per node lies together in memory
+    # the values of a node are contiguous in memory
+    total = np.zeros((hierarchy.n_nodes, len(values)))
     total[ends] = values.T
     for nodes in reversed(hierarchy.nodes_by_level[1:]):
         np.add.at(total, hierarchy.parent[nodes], total[nodes])
@@ -330,7 +331,7 @@ def sum_final(models: LocalModels, values: FloatArray) -> FloatArray:
 
 @singledispatch
 def direct_final_proba(models: Any, X: Any) -> FloatArray:
-    """Probabilities of all final classes of a model that knows them at once."""
+    """Probabilities of all final classes of a model that computes them at once."""
     raise TypeError(f"{type(models).__name__} is not a fitted model of paths.")
 
 
@@ -343,12 +344,12 @@ def _of_local_models(models: LocalModels, X: Any) -> FloatArray:
 
 def _joint_logs(models: LocalModels, X: Any) -> FloatArray:
     """Logarithms of the probabilities of all final classes of a joint model, up to a constant."""
-    assert models.temperature is not None  # 1 while one is being looked for
+    assert models.temperature is not None  # 1 while the temperature is being searched
     return joint_scores(models, joint_evidence(models, X), n_rows_of(X), models.temperature)
 
 
 def joint_evidence(models: LocalModels, X: Any) -> Iterator[tuple[int, FloatArray]]:
-    """All log-odds that a joint model is made of, with the nodes that they are evidence at."""
+    """All log-odds of a joint model, with their nodes."""
     if strategy_of(models).is_direct:
         return iter([(0, evidence_of_final(models, X))])
     return evidence_everywhere(models, X)
@@ -360,12 +361,12 @@ def joint_scores(
     n: int,
     temperature: float,
 ) -> FloatArray:
-    """Logarithms of the products of odds along the path to every final class, of a joint model."""
+    """Logarithms of the products of odds along the path to every final class of a joint model."""
     ends, hierarchy = models.options.ends, models.hierarchy
     if strategy_of(models).is_direct:
         ((_, found),) = evidence
         return _log_share(found, False, temperature)
-    # A line per node, not a column: the rows of a node lie together in memory.
+    # One line per node, not one column, so that the rows of a node are contiguous in memory.
     score = np.zeros((hierarchy.n_nodes, n))
     for node, found in evidence:
         share = _log_share(found, is_gated(models, node), temperature).T + score[node]
@@ -377,14 +378,14 @@ def joint_scores(
 
 
 def branch_logs(models: LocalModels, X: Any, node: int, rows: IntArray) -> FloatArray:
-    """Logarithms of the shares of the options of a node of a joint model, for some rows."""
+    """Logarithms of the shares of the options of a node in a joint model, for some rows."""
     assert models.temperature is not None
     (evidence,) = gather_evidence(models, X, [(node, rows)])
     return _log_share(evidence, is_gated(models, node), models.temperature)
 
 
 def _log_share(evidence: FloatArray, gated: bool, temperature: float) -> FloatArray:
-    """Logarithms of the shares of rows like these that take each branch, each by itself."""
+    """Logarithms of the share of such rows that take each branch, separately for each branch."""
     if evidence.shape[1] == 1:
         return np.zeros(evidence.shape)
     if gated:
@@ -395,7 +396,7 @@ def _log_share(evidence: FloatArray, gated: bool, temperature: float) -> FloatAr
 
 
 def evidence_of_final(models: LocalModels, X: Any) -> FloatArray:
-    """Evidence of the classifier of a flat model: a column per final class."""
+    """Evidence of the classifier of a flat model: one column per final class."""
     n_final = len(models.options.ends)
     if n_final == 1 or 0 not in models.classifiers:
         return np.zeros((n_rows_of(X), n_final))
@@ -414,19 +415,19 @@ def _of_ensemble(models: EnsembleModels, X: Any) -> FloatArray:
         if not weight:
             continue
         part = final_proba(member, X)
-        if product:  # as logarithms, so that a product of many small numbers does not vanish
+        if product:  # as logarithms, so that products of many small numbers do not underflow
             with np.errstate(divide="ignore"):
                 np.log(part, out=part)
         total += np.multiply(part, weight, out=part)
     if not product:
         return normalised(total)
     best = np.max(total, axis=1, keepdims=True)
-    # Where the members agree on nothing at all, nothing is known.
+    # If the members exclude all classes together, nothing is known.
     return softmax(np.where(np.isfinite(best), total, 0.0), axis=1)
 
 
 def floored_logs(proba: FloatArray) -> FloatArray:
-    """Logarithms of probabilities, of which none counts as impossible."""
+    """Logarithms of probabilities, with a floor, so that no class is impossible."""
     return np.log(np.maximum(proba, _SMALLEST))
 
 
@@ -434,7 +435,7 @@ def floored_logs(proba: FloatArray) -> FloatArray:
 def _of_restricted(models: RestrictedModels, X: Any) -> FloatArray:
     base = models.base
     if getattr(base, "joint", False):
-        # As logarithms, so that the best of unlikely classes is still the best.
+        # As logarithms, so that the best of several unlikely classes is still found.
         return softmax(_final_logs(models, X), axis=1)
     column = np.searchsorted(base.options.ends, models.options.ends)
     return normalised(final_proba(base, X)[:, column])
@@ -445,14 +446,14 @@ def _of_adapted(models: AdaptedModels, X: Any) -> FloatArray:
     logs = _final_logs(models.base, X)
     logs += models.log_weights
     nothing = np.max(logs, axis=1) == -np.inf
-    if nothing.any():  # all that is possible for a row has a share of zero: only shares are known
+    if nothing.any():  # all possible classes of a row have share 0, so only the shares are known
         with np.errstate(divide="ignore"):
             logs[nothing] = np.log(models.shares)
     return softmax(logs, axis=1)
 
 
 def _final_logs(models: Any, X: Any) -> FloatArray:
-    """Logarithms of the probabilities of final classes, up to a constant for every row."""
+    """Logarithms of the probabilities of final classes, up to a constant per row."""
     if isinstance(models, RestrictedModels):
         column = np.searchsorted(models.base.options.ends, models.options.ends)
         return _final_logs(models.base, X)[:, column]

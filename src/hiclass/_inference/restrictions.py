@@ -1,4 +1,4 @@
-"""Models that are conditional on what is known already: only some classes are allowed."""
+"""Models that are conditional on known facts: only some classes are allowed."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from hiclass._typing import AnyArray
 
 
 def allowed_nodes(models: Any, classes: Any) -> AnyArray:
-    """Which nodes are one of some classes, labels or path tuples, or below one, as a mask."""
+    """A mask of the nodes that are among some classes (labels or path tuples) or below them."""
     allowed = _inside(models.hierarchy, classes)
     _check_any(allowed[models.options.ends])
     return allowed
 
 
 def _inside(hierarchy: Any, classes: Any) -> AnyArray:
-    """Some classes and everything below them, as a mask."""
+    """A mask of some classes and all of their descendants."""
     if isinstance(classes, str | bytes | type) or not hasattr(classes, "__iter__"):
         raise ValueError(f"classes must be a list of labels or paths; got {classes!r}.")
     classes = list(classes)
     if not classes:
-        raise ValueError("classes is empty. Give at least one label or path.")
+        raise ValueError("classes is empty. Pass at least one label or path.")
     inside = np.zeros(hierarchy.n_nodes, dtype=bool)
     for name in classes:
         node = hierarchy.find(name)
@@ -50,14 +50,14 @@ def _check_any(possible: AnyArray) -> None:
 
 
 def restrict_sets(models: AnySetModels, classes: Any) -> RestrictedSetModels:
-    """A model of sets of classes in which all labels are among some classes, or below them.
+    """Restrict a model of sets: all labels are among some classes, or below them.
 
     Parameters
     ----------
     models : SetModels, SetEnsembleModels or RestrictedSetModels
         The fitted model.
     classes : iterable of labels or path tuples
-        The classes that are possible, each with everything below it.
+        The possible classes. Each includes its descendants.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def restrict_sets(models: AnySetModels, classes: Any) -> RestrictedSetModels:
     if isinstance(models, RestrictedSetModels):
         inside &= models.inside
     _check_any(inside[1:])
-    # What is above a class inside can be predicted, too, but for the sake of that class only.
+    # Ancestors of allowed classes can be predicted, too, but only together with such a class.
     reached = np.asarray(hierarchy._closure[inside].sum(axis=0)).reshape(-1) > 0
     ends = models.ends[inside[models.ends]]
     return RestrictedSetModels(hierarchy, reached, ends, models, inside)
@@ -80,7 +80,7 @@ def restrict(models: Any, allowed: AnyArray) -> RestrictedModels | AdaptedModels
         return _restrict_adapted(models, allowed)
     hierarchy, old = models.hierarchy, models.options
     ends = old.ends[allowed[old.ends]]
-    # A subtree is an interval of numbers: which ones have an end in them?
+    # A subtree is an interval of numbers: which intervals contain a final class?
     reached = np.searchsorted(ends, hierarchy.subtree_end) > np.searchsorted(
         ends, np.arange(hierarchy.n_nodes)
     )
@@ -98,12 +98,15 @@ def restrict(models: Any, allowed: AnyArray) -> RestrictedModels | AdaptedModels
 
 
 def _restrict_adapted(models: AdaptedModels, allowed: AnyArray) -> AdaptedModels:
-    """The restricted model, adapted: the weights of classes do not depend on the others."""
+    """The restricted model, adapted: the weights of classes do not depend on other classes."""
     base = restrict(models.base, allowed)
     some = allowed[models.options.ends]
     shares = models.shares[some]
     if not shares.sum() > 0:
-        raise ValueError("None of the given classes can be predicted, because their shares are 0.")
+        raise ValueError(
+            "None of the given classes can be predicted, because their shares are 0. Name other "
+            "classes, or adapt to other shares."
+        )
     return replace(
         models,
         options=base.options,
@@ -114,7 +117,7 @@ def _restrict_adapted(models: AdaptedModels, allowed: AnyArray) -> AdaptedModels
 
 
 def _prune(models: Any, reached: AnyArray) -> Any:
-    """Leave out the nodes at which a restricted model is never queried."""
+    """Omit the nodes at which a restricted model is never queried."""
     if not isinstance(models, LocalModels):
         return models
     strategy = strategy_of(models)

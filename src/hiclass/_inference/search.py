@@ -1,14 +1,14 @@
-"""The most probable final classes of every row, exactly, in memory that is known beforehand.
+"""The most probable final classes of every row, exactly and with bounded memory.
 
-Probabilities fall along a path, so a node below the k-th best final class found so far cannot lead
-to a better one. A first pass follows a few of the best nodes of each level, which finds good final
-classes. A second pass walks through the tree in depth and opens whatever is still above that bound.
-It holds the branches of one path at a time, whatever the probabilities; where they are so close
-that nothing can be left out, it is a sweep over all nodes. No local classifier is queried more than
-twice per chunk, and never twice about a row.
+Probabilities never increase along a path. A node below the k-th best final class found so far
+therefore cannot lead to a better one. A first pass follows a few of the best nodes of each level,
+which finds good final classes. A second pass is a depth-first search that expands all nodes above
+that bound. It holds the branches of one path at a time. If the probabilities are so close that
+nothing can be omitted, it visits all nodes.
 
-Where so many final classes are wanted that keeping the best ones costs more than all of them, all
-are computed and then chosen from.
+No local classifier is queried more than twice per chunk, and never twice about a row. If so many
+final classes are requested that tracking the best ones costs more than computing all, all are
+computed and then selected from.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from hiclass._rows import n_rows_of
 from hiclass._state import LocalModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
-#: The first pass follows at most so many branches of a level per row.
+#: The first pass follows at most this many branches of a level per row.
 _MOST_FOLLOWED = 1024
 
 
 @dataclass
 class _Frame:
-    """What is known below one node: the probabilities of some of its children, for some rows.
+    """The known probabilities of some children of one node, for some rows.
 
     Attributes
     ----------
     rows : ndarray of int
-        The rows, ascending.
+        The rows in ascending order.
     reached : ndarray of shape (n_rows,)
-        Their probabilities of the node.
+        The probabilities of the node.
     children : ndarray of int
-        The children at which no path has to end.
+        The children at which paths do not have to end.
     proba : ndarray of shape (n_rows, n_children)
-        Their probabilities; -1 for what was opened before.
+        Their probabilities; -1 for children that have been expanded.
     place : int
-        How many children have been looked at.
+        The number of children that have been visited.
     """
 
     rows: IntArray
@@ -54,7 +54,7 @@ class _Frame:
     place: int = 0
 
     def join(self, other: _Frame | None) -> _Frame:
-        """The same for the rows of two frames of one node."""
+        """Combine two frames of one node with different rows."""
         if other is None or not len(other.rows):
             return self
         if not len(self.rows):
@@ -69,7 +69,7 @@ class _Frame:
         )
 
     def only(self, possible: AnyArray, wanted: AnyArray) -> _Frame:
-        """What is possible (rows x children), and children that are wanted in any case."""
+        """Select possible entries (rows x children), and children that are needed in any case."""
         rows, columns = possible.any(axis=1), possible.any(axis=0) | wanted
         if rows.all() and columns.all():
             return self
@@ -86,13 +86,13 @@ class _Best:
 
     def __init__(self, n: int, k: int) -> None:
         self.nodes = np.zeros((n, k), dtype=np.intp)
-        # A place that holds none yet is worse than a final class of probability 0.
+        # An empty place is worse than a final class of probability 0.
         self.proba = np.full((n, k), -1.0)
 
     def may_beat(self, rows: IntArray, proba: FloatArray, nodes: Any) -> AnyArray:
-        """Whether something at or below a node may be better than the k-th best of a row.
+        """Whether a node or a descendant may be better than the k-th best of a row.
 
-        ``proba`` is one number per row, or several for as many nodes.
+        ``proba`` is one number per row, or one per row and node.
         """
         bound, node = self.proba[rows, -1], self.nodes[rows, -1]
         if proba.ndim == 2:
@@ -100,7 +100,7 @@ class _Best:
         return (proba > bound) | ((proba == bound) & (nodes < node))
 
     def add(self, rows: IntArray, nodes: IntArray, proba: FloatArray) -> IntArray:
-        """Take in final classes of some rows; return the rows whose best one is new."""
+        """Add final classes of some rows; return the rows with a new best class."""
         k = self.nodes.shape[1]
         if k == 1:
             better = self.may_beat(rows, proba[:, 0], nodes[:, 0])
@@ -133,17 +133,17 @@ def k_best(values: FloatArray, k: int) -> IntArray:
 
 
 def width_of_search(models: LocalModels, k: int) -> int:
-    """How many numbers per row a search for k final classes holds, in units of four.
+    """The number of values per row that a search for k final classes holds, in units of four.
 
-    Chunks of rows are made for a few arrays of such a width.
+    The size of chunks is chosen for a few arrays of this width.
     """
     hierarchy = models.hierarchy
     n_inner = int((np.diff(models.options.indptr) > 0).sum())
-    # The children that are kept, of nodes that the first pass opened and of one path.
+    # The stored children of the nodes that the first pass expanded, and of one path.
     n_followed = _n_followed(models, k)
     kept = min(n_followed * width_of(models) * hierarchy.depth, n_inner)
     kept += min(width_of(models) * hierarchy.depth, n_inner)
-    # The first pass chooses from so many; it is six numbers for each, and copies of them.
+    # The first pass chooses from this many; each has six values, and copies of them.
     kept += 16 * min(n_followed * min(n_followed, width_of(models)), n_inner)
     kept += 2 * hierarchy.depth if k == 1 else 12 * k
     if shares_classifiers(models):
@@ -154,12 +154,12 @@ def width_of_search(models: LocalModels, k: int) -> int:
 
 
 def _wants_all(models: LocalModels, k: int) -> bool:
-    """Whether to compute all final classes: k are replaced k log(n) times, at a price of k."""
+    """Whether to compute all final classes: k are replaced k log(n) times, at a cost of k."""
     return k > 1 and k * k >= len(models.options.ends)
 
 
 def _n_followed(models: LocalModels, k: int) -> int:
-    """How many nodes of a level the first pass follows per row."""
+    """The number of nodes of a level that the first pass follows per row."""
     return min(k, max(1, _MOST_FOLLOWED // width_of(models)))
 
 
@@ -173,16 +173,16 @@ def search(models: LocalModels, X: Any, k: int) -> tuple[IntArray, FloatArray, F
     X : rows
         A chunk of rows.
     k : int
-        How many final classes are wanted.
+        The number of final classes to find.
 
     Returns
     -------
     nodes : ndarray of shape (n_rows, k)
-        The final classes, best first; ties go to the lowest node. 0 where there are fewer.
+        The final classes, best first; ties go to the lowest node. 0 if there are fewer.
     proba : ndarray of shape (n_rows, k)
         Their probabilities.
     along : ndarray of shape (n_rows, depth)
-        For k = 1 the probabilities of the nodes on the path, NaN after its end; else empty.
+        For k = 1, the probabilities of the nodes on the path, NaN after its end; otherwise empty.
     """
     if _wants_all(models, k):
         return _all_of_them(models, X, k)
@@ -201,14 +201,14 @@ class _Search:
         self.queries = Queries(models, X)
         self.best = _Best(n, k)
         self.goes_on = np.diff(models.options.indptr) > 0
-        #: What the first pass knows below the nodes that it opened.
+        #: The known children of the nodes that the first pass expanded.
         self.known: dict[int, _Frame] = {}
         depth = models.hierarchy.depth if k == 1 else 0
-        #: Probabilities of the nodes on the path to where the search is, and to the best found.
+        #: Probabilities of the nodes on the current path, and on the best path found.
         self.path, self.along = np.full((2, n, depth), np.nan)
 
     def follow_the_best(self) -> None:
-        """Open the best nodes of every level."""
+        """Expand the best nodes of every level."""
         rows = np.arange(self.n)
         nodes, reached = np.zeros(self.n, dtype=np.intp), np.ones(self.n)
         while len(rows):
@@ -221,7 +221,7 @@ class _Search:
             rows, nodes, reached = self._best_of_level(frames)
 
     def _best_of_level(self, frames: list[_Frame]) -> tuple[IntArray, IntArray, FloatArray]:
-        """Take the best children, over all frames of a level, out of their frames."""
+        """Remove the best children, over all frames of a level, from their frames."""
         n_followed = _n_followed(self.models, self.k)
         parts: list[tuple[AnyArray, ...]] = []
         for j, frame in enumerate(frames):
@@ -235,7 +235,8 @@ class _Search:
             return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
         joined = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
         chosen: Any = slice(None)
-        if n_followed > 1 and len(frames) > 1:  # else a row is in one frame, and has its best there
+        # otherwise a row is in one frame only, which has its best child
+        if n_followed > 1 and len(frames) > 1:
             chosen = best_per_row(joined[3], joined[4], joined[5], n_followed)
         of_frame, i, column, rows, nodes, proba = (array[chosen] for array in joined)
         start = 0
@@ -245,7 +246,7 @@ class _Search:
         return rows, nodes, proba
 
     def open_what_is_left(self) -> None:
-        """Walk through the tree in depth, to whatever may still be better."""
+        """Search the tree depth-first for everything that may still be better."""
         none = np.empty(0, dtype=np.intp)
         stack = [self._visit(0, none, np.empty(0))] if 0 in self.known else []
         while stack:
@@ -260,7 +261,7 @@ class _Search:
                 stack.append(self._visit(node, frame.rows[here], proba[here]))
 
     def _visit(self, node: int, rows: IntArray, reached: FloatArray) -> _Frame:
-        """Open a node for some rows; what may be better below it, also of rows known before."""
+        """Expand a node for some rows; return children that may be better, including known ones."""
         known = self.known.pop(node, None)
         if known is not None and not len(rows):
             frame = known
@@ -276,7 +277,7 @@ class _Search:
             self.path[frame.rows, self.models.hierarchy.levels[node] - 1] = frame.reached
 
     def open(self, node: int, rows: IntArray, reached: FloatArray) -> _Frame:
-        """Query the classifiers of a node: remember what ends there, return what goes on."""
+        """Query the classifiers of a node; store the final classes, return the other children."""
         joint, on = joint_of(self.queries, self.goes_on, node, rows, reached)
         options = branches(self.models.options, node)
         frame = _Frame(rows, reached, options[on], joint[:, on])
@@ -287,7 +288,7 @@ class _Search:
         return frame
 
     def _remember(self, node: int, rows: IntArray, ends: IntArray, proba: FloatArray) -> None:
-        """Remember the best of the final classes of one node."""
+        """Store the best final classes of one node."""
         better = self.best.may_beat(rows, proba.max(axis=1), ends[0])
         if not better.any():
             return
@@ -301,7 +302,7 @@ class _Search:
         found = self.best.nodes[new, 0]
         self.along[new] = self.path[new]
         self.along[new, levels[node] :] = np.nan
-        below = found != node  # else the path stops at the node
+        below = found != node  # otherwise the path stops at the node
         self.along[new[below], levels[node]] = self.best.proba[new[below], 0]
 
 
@@ -322,7 +323,7 @@ def _all_of_them(models: LocalModels, X: Any, k: int) -> tuple[IntArray, FloatAr
 
 
 def k_best_ends(proba: FloatArray, ends: IntArray, k: int) -> tuple[IntArray, FloatArray]:
-    """The k best final classes and their probabilities; node 0 where there are fewer."""
+    """The k best final classes and their probabilities; node 0 if there are fewer."""
     chosen = k_best(proba, min(k, len(ends)))
     nodes, best = np.zeros((len(proba), k), dtype=np.intp), np.zeros((len(proba), k))
     nodes[:, : chosen.shape[1]] = ends[chosen]
@@ -333,14 +334,14 @@ def k_best_ends(proba: FloatArray, ends: IntArray, k: int) -> tuple[IntArray, Fl
 def joint_of(
     queries: Queries, goes_on: AnyArray, node: int, rows: IntArray, reached: FloatArray
 ) -> tuple[FloatArray, AnyArray]:
-    """Probabilities of the options of a node for some rows, and which options go on from there."""
+    """Probabilities of the options of a node for some rows, and which options continue."""
     options = branches(queries.models.options, node)
     on = goes_on[options] & (options != node)
     return queries.proba(node, rows) * reached[:, None], on
 
 
 def stop_first(nodes: IntArray, proba: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Final classes with ascending numbers: "stop here" comes last but has the lowest one."""
+    """Final classes in ascending order: "stop here" comes last but has the lowest number."""
     if nodes[-1] < nodes[0]:
         return np.roll(nodes, 1), np.roll(proba, 1, axis=1)
     return nodes, proba
@@ -357,7 +358,7 @@ def best_per_row(rows: IntArray, nodes: IntArray, proba: FloatArray, k: int) -> 
 
 
 def runs(nodes: IntArray, rows: IntArray) -> Iterator[tuple[int, IntArray]]:
-    """The distinct nodes, ascending, and where each of them is, by ascending rows."""
+    """The distinct nodes in ascending order, and the positions of each, by ascending rows."""
     if not len(nodes):
         return
     order = np.lexsort([rows, nodes])

@@ -1,9 +1,9 @@
-"""What a threshold may be, where predictions are sets of classes: one table.
+"""The table of selections: how ``threshold`` selects classes where predictions are sets.
 
 ``threshold`` is a number, the name of a selection, or a tuple of a name and its arguments. A
-selection says which classes are predicted, from the probabilities of a row and from what was
-learned out of fold: a threshold per class, and a curve of what one threshold for all classes
-reaches. Both are learned together, so that every selection can be chosen when predicting.
+selection chooses classes by the probabilities of a row and by two things that were learned out of
+fold: one threshold per class, and a curve of the results of common thresholds. Both are learned
+together, so that every selection is available for predictions.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from hiclass._typing import AnyArray, FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Learned:
-    """What is known out of fold about thresholds.
+    """What was learned out of fold about thresholds.
 
     Attributes
     ----------
     thresholds : ndarray of shape (n_nodes,)
         The threshold of every class with the best F1.
     curve : ndarray of shape (n_points, 3) or None
-        What one threshold for all classes reaches, from strict to lax: the threshold; the share of
-        the true classes that are predicted; how many classes are predicted for every true one.
-        None in files of older versions.
+        The results of common thresholds, from strict to lax: the threshold, the share of the true
+        classes that are predicted, and the number of predicted classes per true class. None in
+        files of older versions.
     """
 
     thresholds: FloatArray
@@ -47,19 +47,19 @@ class Selection:
     Attributes
     ----------
     name : str
-        What users write.
+        The name that users write.
     usage : str
-        How it is written, with its arguments.
+        An example, with arguments.
     arguments : callable
-        Takes the arguments and returns what is wrong with them, or nothing.
+        Returns what is wrong with the arguments, or nothing.
     thresholds : callable or None
-        ``(learned, *arguments)`` to one threshold for all classes, or to one for each.
+        ``(learned, *arguments)`` to a common threshold, or to one per class.
     n_best : callable or None
-        Where classes are selected by their ranks, ``(*arguments)`` to how many there are.
+        For selections by rank, ``(*arguments)`` to the number of classes.
     by_curve : bool
-        Whether it reads the curve of what one threshold for all classes reaches.
+        Whether it uses the curve of common thresholds.
     only_sets : bool
-        Whether it makes no sense for one label per row.
+        Whether it is not available for one label per row.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Selection:
 
     @property
     def is_learned(self) -> bool:
-        """Whether it needs what fit learns out of fold."""
+        """Whether it requires out-of-fold results."""
         return self.thresholds is not None
 
 
@@ -138,7 +138,7 @@ def _cheapest(learned: Learned, wrong: float, missed: float) -> float:
     threshold, right, predicted = learned.curve.T
     cost = wrong * (predicted - right) + missed * (1 - right)
     best = int(np.argmin(cost))
-    # With threshold infinity nothing is predicted, and every true class missed.
+    # With an infinite threshold, nothing is predicted and every true class is missed.
     return float(threshold[best]) if cost[best] <= missed else float("inf")
 
 
@@ -156,23 +156,23 @@ SELECTIONS: dict[str, Selection] = {
 
 _USAGE = ", ".join(selection.usage for selection in SELECTIONS.values())
 
-# -- what users write ----------------------------------------------------------------------------
+# -- parameter values ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A selection with its arguments; without one, a threshold that was given as a number."""
+    """A selection with its arguments; without a selection, a numeric threshold."""
 
     selection: Selection | None
     arguments: tuple[Any, ...]
 
     @property
     def is_learned(self) -> bool:
-        """Whether it needs what fit learns out of fold."""
+        """Whether it requires out-of-fold results."""
         return self.selection is not None and self.selection.is_learned
 
     def can_use(self, learned: Learned | None) -> bool:
-        """Whether what was learned out of fold is enough."""
+        """Whether the available out-of-fold results are sufficient."""
         if self.selection is None or not self.selection.is_learned:
             return True
         if learned is None:
@@ -181,7 +181,7 @@ class Chosen:
 
 
 def read_threshold(threshold: Any) -> Chosen:
-    """Look up what a user may give as ``threshold``.
+    """Return the selection for the parameter ``threshold``.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def read_threshold(threshold: Any) -> Chosen:
     Raises
     ------
     ValueError
-        If there is no such selection, or if its arguments are wrong.
+        If the selection does not exist, or its arguments are invalid.
     """
     if _is_number(threshold) and 0 < threshold <= 1:
         return Chosen(None, (float(threshold),))
@@ -220,7 +220,7 @@ def read_threshold(threshold: Any) -> Chosen:
 
 @dataclass(frozen=True)
 class Rule:
-    """How classes are selected: by the threshold of every node, or so many of the best."""
+    """How classes are selected: by the threshold of every node, or by rank."""
 
     thresholds: FloatArray
     n_best: int = 0
@@ -258,7 +258,7 @@ def make_rule(chosen: Chosen, learned: Learned | None, n_nodes: int) -> Rule:
     chosen : Chosen
         The selection.
     learned : Learned or None
-        What fit has learned out of fold; needed if ``chosen.is_learned``.
+        Out-of-fold results; required if ``chosen.is_learned``.
     n_nodes : int
         The number of nodes.
 
@@ -276,25 +276,25 @@ def make_rule(chosen: Chosen, learned: Learned | None, n_nodes: int) -> Rule:
     return Rule(np.broadcast_to(np.asarray(thresholds, dtype=np.float64), (n_nodes,)))
 
 
-# -- what is learned -----------------------------------------------------------------------------
+# -- learning ------------------------------------------------------------------------------------
 
-#: A curve has no more points than this.
+#: The largest number of points of a curve.
 _MOST_POINTS = 1000
 
 
 def curve_of(
     proba: Any, truth: Any, weights: FloatArray, least: float, *, whole: bool = False
 ) -> FloatArray:
-    """What one threshold for all classes reaches on rows, as ``Learned.curve``.
+    """The results of common thresholds on rows, as ``Learned.curve``.
 
     Parameters
     ----------
     proba, truth : sparse CSC arrays of shape (n_rows, n_nodes)
-        Probabilities of nodes, and which nodes each row is in.
+        Probabilities of nodes, and the nodes of each row.
     weights : ndarray of shape (n_rows,)
         Weights of the rows.
     least : float
-        The smallest probability that is kept: a threshold is halfway to the next smaller one.
+        The smallest stored probability: the last threshold is halfway to the next smaller one.
     whole : bool, default=False
         Whether to keep all points of a long curve.
 
@@ -311,7 +311,7 @@ def curve_of(
     values, each = p.data, weights[p.row]
     order = np.argsort(-values, kind="stable")
     values = values[order]
-    last = np.append(values[1:] != values[:-1], True)  # equal probabilities are taken together
+    last = np.append(values[1:] != values[:-1], True)  # equal probabilities are processed together
     right, predicted = (
         np.cumsum(x[order])[last] / total for x in (each * right, each.astype(np.float64))
     )
@@ -328,7 +328,7 @@ def halfway(values: Any, below: Any) -> FloatArray:
 
 
 def _some_of(n: int) -> IntArray:
-    """Numbers below n: all, or some that are dense at the beginning, where few are predicted."""
+    """All numbers below n, or a selection that is denser where few classes are predicted."""
     if n <= _MOST_POINTS:
         return np.arange(n)
     half = _MOST_POINTS // 2

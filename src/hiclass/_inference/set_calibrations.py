@@ -1,11 +1,9 @@
-"""How probabilities of classes are corrected, where predictions are sets: one table.
+"""The table of calibrations: how probabilities of classes are corrected for sets of classes.
 
-A calibration is a rising map from the probability of a class to another one, learned from rows that
-the model was not fitted on. Classes with few positive rows share a map. After it, a class is made
-no more probable than any class above it.
-
-What is learned from is counted in bins of the logit of the probability, so that no array of rows
-and classes is held.
+A calibration is an increasing map of the probability of a class, learned from rows that the model
+was not fitted on. Classes with few positive rows share a map. Afterwards, the probability of a
+class is limited by those of its ancestors. The rows are counted in bins of the logit of the
+probability, so that no array of rows and classes is needed.
 """
 
 from __future__ import annotations
@@ -22,10 +20,10 @@ from hiclass._inference.sets import at_most_parents, set_node_proba
 from hiclass._state import CalibratedSetModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
-#: Logits beyond this are not told apart: probabilities below 0.00005.
+#: Larger logits are not distinguished: probabilities below 0.00005.
 _END = 10.0
 _STEP = 0.25
-#: The middles of the bins.
+#: The centres of the bins.
 GRID: FloatArray = np.arange(-_END, _END + _STEP, _STEP)
 #: Classes with fewer positive, or negative, rows share a map.
 _FEW = 10
@@ -38,7 +36,7 @@ def _as_logit(proba: FloatArray) -> FloatArray:
 
 
 class Counts:
-    """How many rows, and how many of them in the class, have which probability.
+    """The number of rows, and of positive rows, with each probability.
 
     Parameters
     ----------
@@ -48,9 +46,9 @@ class Counts:
     Attributes
     ----------
     rows, positive : ndarray of shape (n_nodes, n_bins)
-        The weight of the rows in every bin, and of those in the node.
+        The weight of all rows, and of the rows of the node, in every bin.
     n_positive, n_negative : ndarray of int
-        How many rows are in every node, and how many are not.
+        The numbers of rows inside and outside every node.
     """
 
     def __init__(self, n_nodes: int) -> None:
@@ -60,7 +58,7 @@ class Counts:
         self.n_negative = np.zeros(n_nodes, dtype=np.intp)
 
     def add(self, proba: FloatArray, truth: AnyArray, weights: FloatArray) -> None:
-        """Count rows, from their probabilities, true nodes and weights."""
+        """Count rows, given their probabilities, true nodes and weights."""
         bins = np.rint((_as_logit(proba) + _END) / _STEP).astype(np.intp)
         place = (bins + len(GRID) * np.arange(proba.shape[1])).ravel()
         each = np.repeat(weights, proba.shape[1])
@@ -74,20 +72,20 @@ class Counts:
 
 @dataclass(frozen=True, repr=False)
 class SetCalibration:
-    """A kind of maps.
+    """A kind of map.
 
     Attributes
     ----------
     name : str
-        What users write.
+        The name that users write.
     learn : callable
-        ``(rows, positive, shared)`` to the parameters of a map; ``shared`` are those of the map of
-        many classes, which those of a single one are drawn to, or None.
+        ``(rows, positive, shared)`` to the parameters of a map. ``shared`` are the parameters of
+        the map of many classes, towards which those of a single class are shrunk, or None.
     apply : callable
         ``(logits, maps, map_of)`` to probabilities; ``maps[map_of[j]]`` are the parameters of
         column j.
     identity : ndarray
-        The parameters of the map that changes nothing.
+        The parameters of the identity map.
     """
 
     name: str
@@ -103,10 +101,10 @@ class SetCalibration:
 
 
 def _learn_sigmoid(rows: FloatArray, positive: FloatArray, shared: FloatArray | None) -> FloatArray:
-    """The slope and the intercept of the most probable sigmoid of the logit.
+    """The slope and intercept of the most probable sigmoid of the logit.
 
-    Both are drawn to those of the shared map, or of no change, like by normal distributions with a
-    variance of 1. A slope that is not positive is that of the shared map.
+    Both are shrunk towards those of the shared map, or of the identity, by normal priors with
+    variance 1. A slope that is not positive is replaced by that of the shared map.
     """
     centre = np.array([1.0, 0.0]) if shared is None else shared
     design = np.column_stack([GRID, np.ones_like(GRID)])
@@ -134,9 +132,10 @@ def _apply_sigmoid(z: FloatArray, maps: FloatArray, map_of: IntArray) -> FloatAr
 def _learn_isotonic(
     rows: FloatArray, positive: FloatArray, shared: FloatArray | None
 ) -> FloatArray:
-    """Probabilities at the middles of the bins that never fall.
+    """Non-decreasing probabilities at the centres of the bins.
 
-    Every bin has half a row more, with the probability of the shared map, or of no change.
+    Every bin has half an additional row, with the probability of the shared map, or of the
+    identity.
     """
     centre = expit(GRID) if shared is None else shared
     weight = rows + 0.5
@@ -150,7 +149,7 @@ def _apply_isotonic(z: FloatArray, maps: FloatArray, map_of: IntArray) -> FloatA
     place = (z + _END) / _STEP
     low = np.minimum(place.astype(np.intp), len(GRID) - 2)
     before, after = maps[map_of, low], maps[map_of, low + 1]
-    # So that it is exactly level where the map is: thresholds are between different values.
+    # Exactly equal where the map is level, because thresholds are between different values.
     proba: FloatArray = np.minimum(before + (place - low) * (after - before), after)
     return proba
 
@@ -178,8 +177,8 @@ def learn_maps(calibration: SetCalibration, counts: Counts) -> tuple[FloatArray,
     Returns
     -------
     maps, map_of : ndarray
-        The parameters of the different maps, and which of them every node has. The first is no
-        change, for nodes without rows to learn from.
+        The parameters of the different maps, and the map of every node. The first map is the
+        identity, for nodes without rows.
     """
     rows, positive = counts.rows, counts.positive
     known = (counts.n_positive > 0) & (counts.n_negative > 0)
@@ -205,7 +204,7 @@ def learn_maps(calibration: SetCalibration, counts: Counts) -> tuple[FloatArray,
 def calibrated(
     proba: FloatArray, models: Any, method: str, maps: FloatArray, map_of: IntArray
 ) -> FloatArray:
-    """Calibrate probabilities of nodes; coherent again: no class exceeds one above it."""
+    """Calibrate probabilities of nodes, and make them coherent: no class exceeds its ancestors."""
     found = SET_CALIBRATIONS[method].apply(_as_logit(proba), maps, map_of)
     found[:, ~models.populated] = 0
     found[:, 0] = 1
@@ -214,6 +213,6 @@ def calibrated(
 
 @set_node_proba.register
 def _of_calibrated(models: CalibratedSetModels, X: Any, floor: float = 0.0) -> FloatArray:
-    # All classifiers are queried: a small probability may become a large one.
+    # All classifiers are queried, because a small probability may become a large one.
     raw = set_node_proba(models.base, X)
     return calibrated(raw, models, models.method, models.maps, models.map_of)

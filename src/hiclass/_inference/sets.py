@@ -1,16 +1,17 @@
-"""From local models to probabilities and sets of nodes, where rows are sets.
+"""From local models to probabilities and sets of nodes, for rows that are sets.
 
-Every node is decided about independently and nothing is normalised. What its classifier predicts
-becomes a probability that never exceeds those of its parents:
+Every node is decided independently, and nothing is normalised. The result of its classifier becomes
+a probability that never exceeds those of its parents:
 
-- per parent node, the classifier of a parent predicts P(c | parent): P(c) is the smallest of
-  P(c | p) P(p) over the parents p;
+- per parent node, the classifier of a parent predicts P(c | parent): P(c) is the smallest P(c | p)
+  P(p) over the parents p;
 - per node with a policy that trains inside the parents, P(c) is the predicted probability times the
-  smallest P(parent), each less the part that ends at the parent, where there is a gate;
+  smallest P(parent), each reduced by the part that ends at the parent, if there is a gate;
 - per node with the other policies, per level and flat, classifiers are trained on all rows: P(c) is
   the smaller of the predicted probability and the smallest P(parent).
 
-Classes are then selected by thresholds; a set is closed because no child is likelier than a parent.
+Classes are then selected by thresholds. A set is closed because no child is more probable than a
+parent.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ from hiclass._typing import AnyArray, FloatArray, IntArray
 
 
 def column_proba(estimator: Any, X: Any, k: int) -> FloatArray:
-    """Probability of each of the k nodes that a classifier decides about independently.
+    """Probability of each of the k nodes that a classifier decides independently.
 
-    Of a classifier without probabilities, the sigmoid of its scores, for a calibration to correct.
+    For a classifier without probabilities, the sigmoid of its scores, which a calibration corrects.
     """
     if not hasattr(estimator, "predict_proba"):
         proba = expit(np.asarray(estimator.decision_function(X), dtype=np.float64))
@@ -51,7 +52,8 @@ def column_proba(estimator: Any, X: Any, k: int) -> FloatArray:
     found = estimator.predict_proba(X)
     if k == 1:
         classes = getattr(estimator, "classes_", None)
-        if isinstance(found, list) and len(found) == 1:  # from what takes several outputs only
+        # from classifiers with several outputs only
+        if isinstance(found, list) and len(found) == 1:
             found = found[0]
             classes = None if classes is None else classes[0]
         found = np.asarray(found, dtype=np.float64)
@@ -77,7 +79,7 @@ def column_proba(estimator: Any, X: Any, k: int) -> FloatArray:
 
 
 def _positive(estimator: Any, part: Any, j: int) -> FloatArray:
-    """The probability of class 1 in one of the arrays of a multi-output classifier."""
+    """The probability of class 1 in one array of a multi-output classifier."""
     part = np.asarray(part, dtype=np.float64)
     classes = getattr(estimator, "classes_", None)
     if part.ndim == 2 and part.shape[1] == 2:
@@ -107,8 +109,8 @@ def _refuse_shape(estimator: Any, found: Any, expected: tuple[int, int]) -> Any:
 def set_node_proba(models: Any, X: Any, floor: float = 0.0) -> FloatArray:
     """Probability of every node for a chunk of rows; the root has 1.
 
-    Where a probability is below ``floor``, no classifier further down is queried, and probabilities
-    there may be given as 0.
+    If a probability is below ``floor``, no classifier further down is queried, and probabilities
+    there may be reported as 0.
     """
     raise TypeError(f"{type(models).__name__} is not a fitted model of sets.")
 
@@ -129,14 +131,14 @@ def _of_sets(models: AnySetModels, X: Any) -> FloatArray:
 
 
 def _start(models: AnySetModels, X: Any) -> FloatArray:
-    # By columns: they are what is read and written below.
+    # By columns, which are read and written below.
     proba = np.zeros((n_rows_of(X), models.hierarchy.n_nodes), order="F")
     proba[:, 0] = 1
     return proba
 
 
 def _nodes(models: AnySetModels) -> list[int]:
-    """The nodes with training rows, but for the root, parents before their children."""
+    """The nodes with training rows except the root, parents before their children."""
     return (1 + np.flatnonzero(models.populated[1:])).tolist()
 
 
@@ -152,7 +154,7 @@ def _worth_querying(bound: FloatArray, floor: float) -> IntArray:
 
 
 def _of_final(models: SetModels, X: Any) -> FloatArray:
-    """Classifiers predict whether a row ends at a node: the likeliest one at or below it counts."""
+    """From the probabilities of ending at a node: the largest at or below it is that of a node."""
     proba = _start(models, X)
     ends = np.isin(np.arange(len(models.populated)), models.ends)
     for node in reversed(_nodes(models)):
@@ -171,7 +173,7 @@ def _per_class(models: SetModels, X: Any, floor: float) -> FloatArray:
     if models.of_final:
         return _of_final(models, X)
     proba = _start(models, X)
-    # What a node leaves to its children; the same array unless there are gates.
+    # The probability that a node passes to its children; the same array unless there are gates.
     passed = proba.copy(order="F") if models.gates else proba
     if 0 in models.gates:
         passed[:, 0] = 1 - column_proba(models.gates[0], protect(X), 1)[:, 0]
@@ -197,7 +199,7 @@ def _per_parent(models: SetModels, X: Any, floor: float) -> FloatArray:
     proba = _start(models, X)
     proba[:, 1:] = models.populated[1:]
     for node in np.flatnonzero(models.populated & ~models.hierarchy.is_leaf).tolist():
-        # All its parents have been here before, so its own probability is final.
+        # All its parents have been processed, so its own probability is final.
         bound = proba[:, node]
         children = models.hierarchy.children(node)
         least = np.minimum(proba[:, children], bound[:, None])
@@ -214,7 +216,7 @@ def _per_parent(models: SetModels, X: Any, floor: float) -> FloatArray:
 
 
 def _together(models: SetModels, X: Any) -> FloatArray:
-    """Query every classifier for all its nodes; flat, there is one classifier for all levels."""
+    """Query every classifier for all its nodes; a flat model has one classifier for all levels."""
     proba = _start(models, X)
     proba[:, 1:] = models.populated[1:]
     for owner, estimator in models.classifiers.items():
@@ -224,7 +226,7 @@ def _together(models: SetModels, X: Any) -> FloatArray:
 
 
 def at_most_parents(proba: FloatArray, models: AnySetModels) -> FloatArray:
-    """Limit every probability by those of the classes above, from the top down, in place."""
+    """Limit every probability by those of its parents, from the top down, in place."""
     for node in _nodes(models):
         proba[:, node] = np.minimum(proba[:, node], _at_most(models, proba, node))
     return proba
@@ -246,7 +248,7 @@ def _of_ensemble(models: SetEnsembleModels, X: Any, floor: float = 0.0) -> Float
 
 @set_node_proba.register
 def _of_restricted(models: RestrictedSetModels, X: Any, floor: float = 0.0) -> FloatArray:
-    """Nothing outside is possible, and a class above is in a set if one of those inside is."""
+    """Classes outside are impossible; an ancestor is in a set if an allowed class below it is."""
     proba = set_node_proba(models.base, X, floor)
     proba[:, ~models.inside] = 0
     for node in reversed(_nodes(models)):
@@ -258,7 +260,7 @@ def _of_restricted(models: RestrictedSetModels, X: Any, floor: float = 0.0) -> F
 
 
 def set_query_of_everyone(models: SetModels) -> Callable[[Any], Any] | None:
-    """A query of one local classifier about rows, one that all rows pass; None if there is none."""
+    """A query of one local classifier that all rows reach, or None."""
     strategy = STRATEGIES[models.strategy]
     if strategy.shared or strategy.is_direct:
         return None
@@ -275,12 +277,12 @@ def set_query_of_everyone(models: SetModels) -> Callable[[Any], Any] | None:
 
 
 def _decider(models: AnySetModels) -> Any:
-    """What decides on a device, if anything; it knows whole models only."""
+    """A decider on a device, or None; it supports whole models only."""
     return None if hasattr(models, "base") else decider_of(models)
 
 
 def decide_sets(models: AnySetModels, X: Any, thresholds: FloatArray) -> Any:
-    """Closed sets for a chunk of rows: nodes that reach their thresholds, like all above them."""
+    """Closed sets for a chunk of rows: nodes that, with all ancestors, reach their thresholds."""
     decider = _decider(models)
     if decider is not None:
         return decider.sets(X, thresholds)
@@ -289,20 +291,20 @@ def decide_sets(models: AnySetModels, X: Any, thresholds: FloatArray) -> Any:
 
 
 def closed_by(proba: FloatArray, thresholds: FloatArray, models: AnySetModels) -> Any:
-    """Nodes whose probability reaches the threshold, and that of every node above them, too."""
+    """Nodes whose probability reaches the threshold, as those of all their ancestors do."""
     chosen = (proba >= thresholds) & models.populated
     chosen[:, 0] = True
     if (thresholds[1:] != thresholds[1]).any():
-        # With one threshold for all, sets are closed by the order of the probabilities alone.
+        # With a common threshold, sets are closed because children never exceed their parents.
         _close_down(chosen, models)
     return as_sets(sp.csr_array(chosen))
 
 
 def _close_down(chosen: AnyArray, models: AnySetModels) -> None:
-    """Leave out nodes of which a parent is left out.
+    """Remove nodes of which a parent was removed.
 
-    A parent outside the classes that a model is restricted to has no say: it comes with what is
-    below it.
+    Parents outside the classes that a model is restricted to are ignored: they come with the
+    classes below them.
     """
     inside = getattr(models, "inside", models.populated)
     for node in _nodes(models):
@@ -318,9 +320,9 @@ def _close_down(chosen: AnyArray, models: AnySetModels) -> None:
 def decide_nodes(models: AnySetModels, X: Any, thresholds: FloatArray) -> IntArray:
     """One most specific node for every row of a chunk.
 
-    The node whose set, itself and all above it, has the largest sum of probability less threshold:
-    where the nodes that reach their threshold lie on one path, the last of them at which a training
-    row ends. Ties go to the lowest node.
+    It is the node whose set (the node and its ancestors) has the largest sum of probability minus
+    threshold. If the nodes that reach their thresholds are on one path, this is the last of them at
+    which a training row ends. Ties go to the lowest node.
     """
     decider = _decider(models)
     if decider is not None:
@@ -339,8 +341,8 @@ def best_nodes(proba: FloatArray, thresholds: FloatArray, models: AnySetModels) 
 def rank_final(models: AnySetModels, X: Any, k: int) -> tuple[IntArray, FloatArray]:
     """The k most probable final classes of every row of a chunk, and their probabilities.
 
-    A final class is one that is a most specific class of some training row. Ties go to the lowest
-    node. Where there are fewer classes, -1 and a probability of 0 follow.
+    A final class is the most specific class of some training row. Ties go to the lowest node. If
+    there are fewer classes, -1 and probability 0 follow.
     """
     proba = set_node_proba(models, X)[:, models.ends]
     n = min(k, proba.shape[1])

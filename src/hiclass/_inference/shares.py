@@ -1,22 +1,19 @@
-"""Shares of classes that differ from those in training: given, or estimated from rows.
+"""Class shares that differ from those in training: given, or estimated from rows.
 
-A model that knows P(c | x) for the shares t(c) of the final classes in training has, for other
-shares q(c), P'(c | x) proportional to P(c | x) q(c) / t(c), if rows of a class look as they did.
+Let a model know P(c | x) for the shares t(c) of the final classes in training. For other shares
+q(c), P'(c | x) is proportional to P(c | x) q(c) / t(c), if the rows of every class have not
+changed. If q is unknown, it is estimated from rows without labels by expectation maximisation
+(Saerens, Latinne, Decaestecker 2002), with three additions. Without them, predictions for many
+small classes become worse even if nothing has shifted:
 
-Where q is unknown it is estimated from rows without labels by expectation maximisation (Saerens,
-Latinne, Decaestecker 2002), with three additions, without which a hierarchy of many small classes
-gets worse where nothing has shifted at all:
-
-- The model may find a class more or less probable on average than it is. Estimates are compared
-  with its average on held-out rows, not with the shares of labels (Alexandari, Kundaje, Shrikumar
-  2020).
-- Of most classes there are few rows. At every node, the shares of its branches are drawn towards
-  those of held-out rows, as if there were ``strength`` more rows with these: a Dirichlet prior. So
-  shares move at the top of the tree, where there are many rows, and deeper down only as far as
-  there is evidence.
-- Iterations are few. The error of an estimate is that of the average probabilities of the rows,
-  times more with every iteration where the model hardly tells classes apart; where it does, few
-  iterations suffice.
+- The mean probability of a class may differ from its share. Estimates are therefore compared with
+  the mean on held-out rows, not with the shares of labels (Alexandari, Kundaje, Shrikumar 2020).
+- Most classes have few rows. At every node, the shares of its branches are shrunk towards those of
+  held-out rows, as if there were ``strength`` additional rows with these shares: a Dirichlet prior.
+  Shares therefore change at the top of the tree, where there are many rows, and deeper only as far
+  as there is evidence.
+- There are few iterations. If the model hardly separates classes, every iteration increases the
+  error of the estimate. If it does separate them, few iterations are sufficient.
 """
 
 from __future__ import annotations
@@ -34,21 +31,21 @@ from hiclass._inference.paths import strategy_of, sum_final
 from hiclass._state import AdaptedModels, EnsembleModels, LocalModels, RestrictedModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
-#: At most so many probabilities of rows are kept to estimate shares; there are fewer rows then.
+#: The largest number of probabilities kept to estimate shares; beyond it, fewer rows are used.
 MOST_NUMBERS = 20_000_000
-#: An iteration that raises the mean log-likelihood of the rows by less is the last one.
+#: The iteration stops if the mean log-likelihood of the rows increases by less.
 TOLERANCE = 1e-6
-#: The average on held-out rows is drawn towards the shares in training as by so many rows.
+#: The number of rows by which the mean on held-out rows is shrunk towards the shares in training.
 _REFERENCE_STRENGTH = 10.0
-#: What sums may be off by, for shares that were rounded.
+#: The tolerance of sums, for shares that were rounded.
 _ROUNDING = 1e-6
 
 
-# -- what is known of a fitted model -------------------------------------------------------------
+# -- the shares of a fitted model ----------------------------------------------------------------
 
 
 def training_shares(models: Any) -> FloatArray | None:
-    """The share of every final class among the training rows; None where it is unknown."""
+    """The share of every final class among the training rows; None if unknown."""
     if isinstance(models, EnsembleModels):
         return training_shares(models.members[0])
     if isinstance(models, RestrictedModels):
@@ -59,10 +56,10 @@ def training_shares(models: Any) -> FloatArray | None:
 
 
 def reference_shares(models: Any, training: FloatArray) -> FloatArray | None:
-    """The average probability of every final class on rows like those in training, if known."""
+    """The mean probability of every final class on rows like those in training, if known."""
     if isinstance(models, RestrictedModels):
         base = training_shares(models.base)
-        assert base is not None  # training is made of it
+        assert base is not None  # ``training`` is derived from it
         return _of_some(models, reference_shares(models.base, base))
     expected = models.expected_own
     if expected is None or not expected[models.options.ends].sum() > 0:
@@ -71,7 +68,7 @@ def reference_shares(models: Any, training: FloatArray) -> FloatArray | None:
 
 
 def smoothed(models: Any, counts: FloatArray, training: FloatArray) -> FloatArray:
-    """Shares by counts of held-out rows, drawn a little towards the shares in training."""
+    """Shares from counts of held-out rows, shrunk slightly towards the shares in training."""
     tree = ShareTree(models)
     return tree.drawn(counts, tree.given_source(training), _REFERENCE_STRENGTH)
 
@@ -85,7 +82,7 @@ def _of_some(models: RestrictedModels, shares: FloatArray | None) -> FloatArray 
 
 
 def _shares_of(models: LocalModels, weight: FloatArray) -> FloatArray | None:
-    """Shares by the weights of training rows; negative weights count as none."""
+    """Shares from the weights of training rows; negative weights count as 0."""
     weight = np.maximum(weight, 0.0)
     ends = models.options.ends
     own = weight[ends]
@@ -95,15 +92,15 @@ def _shares_of(models: LocalModels, weight: FloatArray) -> FloatArray | None:
     shares = np.asarray(own / own.sum())
     if own.sum() == weight.sum() or _only_final(models):
         return shares
-    # With leaf_only, rows that end at an inner node train what is above: a branch has the share of
-    # all rows that take it, and those that end at its source go with the others.
+    # With leaf_only, rows that end at an inner node train its ancestors: a branch has the share of
+    # all rows that take it, and rows that end at its source are distributed like the others.
     inside = _summed_up(models.hierarchy, weight)
     branch = np.where(tree.stops, weight[tree.target], inside[tree.target])
     return tree.multiplied(_divided(branch, tree.total(branch)[tree.source]))
 
 
 def _only_final(models: Any) -> bool:
-    """Whether models learn only from rows that end at a final class, as those by words do."""
+    """Whether models learn only from rows that end at a final class, as class-text models do."""
     return not hasattr(models, "strategy") or strategy_of(models).only_final
 
 
@@ -119,19 +116,19 @@ def _summed_up(hierarchy: Any, weight: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class ShareTree:
-    """Shares of final classes as shares of branches, given the node that they lead on from."""
+    """Shares of final classes as shares of branches, given the node from which they start."""
 
     models: Any
 
     @cached_property
     def source(self) -> IntArray:
-        """The node that each branch leads on from."""
+        """The node from which each branch starts."""
         options = self.models.options
         return np.repeat(np.arange(len(options.indptr) - 1), np.diff(options.indptr))
 
     @cached_property
     def target(self) -> IntArray:
-        """The node that each branch leads to; its source for "stop here"."""
+        """The node to which each branch leads; its source for "stop here"."""
         return np.asarray(self.models.options.indices)
 
     @cached_property
@@ -148,13 +145,13 @@ class ShareTree:
 
     @cached_property
     def _by_level(self) -> list[tuple[IntArray, IntArray]]:
-        """The branches from each level on, those to children and those that stop."""
+        """The branches from each level, separately for children and stops."""
         level = self.models.hierarchy.levels[self.source]
         here = [np.flatnonzero(level == k) for k in range(self.models.hierarchy.depth)]
         return [(at[~self.stops[at]], at[self.stops[at]]) for at in here]
 
     def nodes(self, shares: FloatArray) -> FloatArray:
-        """The share of every node: of all final classes at or below it."""
+        """The share of every node: the sum over the final classes at or below it."""
         return np.asarray(sum_final(self.models, shares[None])[0])
 
     def branches(self, shares: FloatArray) -> FloatArray:
@@ -173,7 +170,7 @@ class ShareTree:
         return _divided(branch, self.total(branch)[self.source])
 
     def multiplied(self, given: FloatArray) -> FloatArray:
-        """Shares of final classes, from those of branches given their source."""
+        """Shares of final classes, from the shares of branches given their source."""
         ends = self.models.options.ends
         node = np.zeros(self.models.hierarchy.n_nodes)
         node[0] = 1.0
@@ -186,7 +183,7 @@ class ShareTree:
         return np.asarray(shares / shares.sum())
 
     def drawn(self, counts: FloatArray, centre: FloatArray, strength: float) -> FloatArray:
-        """Shares by counts of rows, with ``strength`` more rows like ``centre`` at every node."""
+        """Shares from counts, with ``strength`` additional rows like ``centre`` at every node."""
         if not strength:
             return np.asarray(counts / counts.sum())
         branch = self.branches(counts)
@@ -198,18 +195,20 @@ def _divided(part: FloatArray, whole: FloatArray) -> FloatArray:
     return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 
-# -- shares that are given -----------------------------------------------------------------------
+# -- given shares ---------------------------------------------------------------------------------
 
 
 def given_shares(models: Any, prior: Any, training: FloatArray) -> FloatArray:
-    """Shares of final classes from those that a user gives, of classes at any level.
+    """Shares of final classes from shares that a user gives for classes at any level.
 
-    What is not given is in proportion to training: the rest of a class among the final classes at
-    or below it that are not given otherwise, and the rest of everything among the others.
+    Shares that are not given are proportional to those in training: the rest of a class is divided
+    among the final classes at or below it that have no given share, and the rest of the whole among
+    all others.
     """
     hierarchy, ends = models.hierarchy, models.options.ends
     given = _read(hierarchy, prior)
-    region = np.zeros(hierarchy.n_nodes, dtype=np.intp)  # the given class that each node is part of
+    # the given class to which each node belongs
+    region = np.zeros(hierarchy.n_nodes, dtype=np.intp)
     is_given = np.zeros(hierarchy.n_nodes, dtype=bool)
     is_given[list(given)] = True
     for nodes in hierarchy.nodes_by_level[1:]:
@@ -228,7 +227,7 @@ def given_shares(models: Any, prior: Any, training: FloatArray) -> FloatArray:
 
 
 def _check_rest(models: Any, node: int, given: dict[int, float], rest: float, known: float) -> None:
-    """Refuse shares that are more than all, or less where nothing is left to have the rest."""
+    """Check that shares do not exceed the whole, and that something can take the rest."""
     hierarchy = models.hierarchy
     name = hierarchy.describe(node) if node else "all classes"
     whole = given[node] if node else 1.0
@@ -236,19 +235,20 @@ def _check_rest(models: Any, node: int, given: dict[int, float], rest: float, kn
         below = f"below {name}" if node else "in prior"
         raise ValueError(
             f"The shares {below} sum to {whole - rest:.6g}, which is more than {whole:.6g}, the "
-            f"share of {name}. Give smaller ones."
+            f"share of {name}. Reduce them."
         )
     if rest <= _ROUNDING or known > 0:
         return
     first, last = np.searchsorted(models.options.ends, [node, hierarchy.subtree_end[node]])
     if first == last:
         raise ValueError(
-            f"prior gives {name} a share of {whole:.6g}, but the model has no training rows of it "
-            f"and never predicts it. Leave it out."
+            f"prior gives {name} a share of {whole:.6g}, but the class has no training rows and is "
+            "never predicted. Remove it from prior."
         )
     raise ValueError(
-        f"The shares of all branches of {name} sum to {whole - rest:.6g} instead of {whole:.6g}. "
-        f"Give shares with this sum, or leave one class out, which then gets the remainder."
+        f"The shares in prior cover all classes{f' below {name}' if node else ''}, but they sum to "
+        f"{whole - rest:.6g} instead of {whole:.6g}. Use shares with this sum, or remove one class "
+        f"from prior, which then gets the remainder."
     )
 
 
@@ -279,7 +279,7 @@ def _read(hierarchy: Any, prior: Any) -> dict[int, float]:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a real number, and not a truth value."""
+    """Whether a value is a real number and not a boolean."""
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
@@ -289,21 +289,21 @@ def _as_share(share: Any, name: str) -> float:
     return float(share)
 
 
-# -- shares that are estimated -------------------------------------------------------------------
+# -- estimated shares ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Shares that were estimated from rows.
+    """Class shares estimated from rows.
 
     Attributes
     ----------
     ratios : ndarray of shape (n_final,)
-        By how much the share of every final class has changed.
+        The ratio of the new and the old share of every final class.
     n_iter : int
         The number of iterations.
     objective : list of float
-        What every iteration raises: the mean log-likelihood of the rows and of the prior.
+        After every iteration, the mean log-likelihood of the rows and the prior, which increases.
     """
 
     ratios: FloatArray
@@ -319,20 +319,20 @@ def estimate(
     strength: float,
     max_iter: int,
 ) -> Estimate:
-    """Estimate by how much shares have changed, by expectation maximisation.
+    """Estimate the change of class shares by expectation maximisation.
 
     Parameters
     ----------
     models : fitted models
-        The model, for its tree.
+        The model, whose tree is used.
     final : ndarray of shape (n_rows, n_final)
         The probabilities of final classes for rows without labels. They are overwritten.
     reference : ndarray of shape (n_final,)
-        The average of such probabilities where nothing has changed.
+        The mean of such probabilities if nothing has changed.
     strength : float
-        As so many rows like ``reference`` at every node.
+        The weight of ``reference``, as a number of rows at every node.
     max_iter : int
-        The largest number of iterations.
+        The maximum number of iterations.
 
     Returns
     -------
@@ -342,7 +342,7 @@ def estimate(
     centre = tree.given_source(reference)
     likelihood = np.multiply(final, _divided(np.ones(len(reference)), reference), out=final)
     possible = likelihood.any(axis=1)
-    if not possible.all():  # rows without a possible class say nothing
+    if not possible.all():  # rows without a possible class carry no information
         likelihood = likelihood[possible]
     n, shares = max(len(likelihood), 1), reference
     objective: list[float] = []
@@ -370,7 +370,7 @@ def adapt(models: Any, shares: FloatArray, training: FloatArray, n_iter: int = 0
         name = base.hierarchy.describe(int(base.options.ends[np.argmax(lost)]))
         raise ValueError(
             f"The training rows of {name} have weight 0, so its probabilities cannot be adapted to "
-            f"a share of {shares[lost][0]:.6g}. Fit with other sample weights."
+            f"a share of {shares[lost][0]:.6g}. Fit with positive weights for these rows."
         )
     with np.errstate(divide="ignore"):
         log_weights = np.log(_divided(shares, training))

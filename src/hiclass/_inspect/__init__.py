@@ -1,5 +1,5 @@
-"""Looking inside fitted models: reports, reasons for single rows, queries through pipelines.
+"""Tools that look inside fitted models: reports, reasons for single rows, queries of pipelines.
 
-Comes in: a fitted model, alone or in a pipeline or search, and rows. Goes out: plain data, then
-text or HTML made of it. Called by users and by the command line.
+Input: a fitted model, alone or in a pipeline or search, and rows. Output: plain data, and text or
+HTML made from it. Called by users and by the command line.
 """

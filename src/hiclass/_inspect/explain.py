@@ -1,4 +1,4 @@
-"""Why a model predicts what it does for one row: step by step down the tree.
+"""Why a model predicts a path for one row: step by step down the tree.
 
 Every step chooses one branch of a node. It has probabilities, those of `predict_node_proba`, and
 reasons, which `reasons` finds in the local classifiers.
@@ -25,7 +25,7 @@ from hiclass._targets.paths import nodes_of
 from hiclass._typing import FloatArray
 from hiclass.hierarchy._texts import shorten
 
-#: A probability of stopping below this is what rounding leaves.
+#: Smaller probabilities of stopping are due to rounding.
 _ROUNDING = 1e-9
 
 
@@ -48,19 +48,19 @@ class Step:
     Attributes
     ----------
     level : int
-        The level that the step leads to, from 1.
+        The level that the step leads to, starting at 1.
     label : label or None
-        What was chosen; None for "stop here".
+        The chosen label; None for "stop here".
     probability : float or None
-        Its probability given the node above; None for a model without probabilities.
+        Its probability given the parent node; None for a model without probabilities.
     confidence : float or None
-        The probability of the whole path down to here.
+        The probability of the whole path so far.
     runners_up : list of Option
         The most probable other branches.
     reasons : list of Reason
-        One per model of an ensemble, else one.
+        One per model of an ensemble, otherwise one.
     text : str or None
-        The title of what was chosen, if classes have texts.
+        The title of the chosen class, if classes have texts.
     """
 
     level: int
@@ -73,17 +73,17 @@ class Step:
 
 
 class Explanation:
-    """What :func:`explain` returns: text with ``str``, HTML in a notebook, data with ``to_dict``.
+    """Result of :func:`explain`: text with ``str``, HTML in a notebook, data with ``to_dict``.
 
     Attributes
     ----------
     path : tuple of labels
-        The predicted path; empty if the model predicts none.
+        The predicted path; empty if the model predicts an empty path.
     confidence : float or None
         Its probability.
     steps : list of Step
-        One per label. Where a path ends at an inner node, the last step is "stop here"; it has no
-        probability where the path was truncated by ``min_confidence`` or a guarantee.
+        One per label. If a path ends at an inner node, the last step is "stop here". It has no
+        probability if ``min_confidence`` or a guarantee truncated the path.
     """
 
     def __init__(
@@ -202,7 +202,7 @@ def explain(
 
 
 def _one_row(x: Any) -> Any:
-    """A single row, in whatever form, as rows of which there is one."""
+    """A single row, in any form, as rows with one entry."""
     if isinstance(x, str | bytes):
         return [x]
     if hasattr(x, "to_frame") and hasattr(x, "index") and not hasattr(x, "columns"):
@@ -267,12 +267,12 @@ class _Explainer:
         return f"The path ends at {name}."
 
     def _step(self, above: int, chosen: int) -> Step:
-        """One step from a node to a child; the node itself as goal is "stop here"."""
+        """One step from a node to a child; with the node itself as goal, "stop here"."""
         options = self._options(above, chosen)
         probability = dict(options).get(chosen)
         others = [(option, p) for option, p in options if option != chosen]
         rival = others[0][0] if others and self.proba is not None else None
-        # No classifier has chosen a stop that has no probability: the path was truncated.
+        # A stop without a probability was not chosen by a classifier: the path was truncated.
         truncated = self.proba is not None and probability is None
         finders = [] if truncated else self.finders
         return Step(
@@ -288,9 +288,9 @@ class _Explainer:
         )
 
     def _options(self, node: int, chosen: int) -> list[tuple[int, float | None]]:
-        """Branches and their probabilities given the node, the most probable first.
+        """Branches and their probabilities given the node, most probable first.
 
-        The node itself stands for "stop here". Without probabilities, the best other branch only.
+        The node itself stands for "stop here". Without probabilities, only the best other branch.
         """
         if self.proba is None:
             rivals = [finder.best_other(node, chosen) for finder in self.finders[:1]]

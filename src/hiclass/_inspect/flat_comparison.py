@@ -1,8 +1,8 @@
-"""Does the hierarchy help? A flat model, a local one and both, cross-validated on the same rows.
+"""Does the hierarchy help? A flat model, a local model and both, cross-validated on the same rows.
 
-All three have the same features, the same classifier and the same folds, so that they differ in
-what they know of the hierarchy only. The flat and the local model are members of the ensemble: one
-fit per fold gives all three.
+All three have the same features, classifier and folds, and differ only in their use of the
+hierarchy. The flat and the local model are members of the ensemble, so one fit per fold gives all
+three.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from hiclass.model_selection import HierarchicalKFold, read_groups
 
 #: The models that are compared, in the order of tables.
 MODELS = ("flat", "local", "both")
-#: Scores by name: correct classes, predicted classes and true classes of summed rows to a number.
+#: Scores by name: numerator and denominator of summed rows to a number.
 SCORES: dict[str, str] = {"exact": "exact match", "f1": "hierarchical F1"}
 _N_RESAMPLES = 1_000
 _MAX_CELLS = 10_000_000
-#: What local classifiers warn of on small folds, and a user can do nothing about.
+#: Warnings of local classifiers on small folds, which a user cannot avoid.
 _NOT_FOR_USERS = ("The number of unique classes", "lbfgs failed to converge", "Liblinear failed")
 
 
@@ -197,10 +197,13 @@ def compare_flat(
     nodes = nodes_of(read_labels(y), hierarchy)
     check_n_labels(len(nodes), n_rows_of(X))
     if len(np.unique(nodes)) < 2:
-        raise ValueError("y has a single final class, so there is nothing to compare.")
+        raise ValueError(
+            "y has a single final class, so there is nothing to compare. Pass rows of at least "
+            "two classes."
+        )
     if max(hierarchy.levels) < 2:
         raise ValueError(
-            "y has one level, so a flat and a local model are the same. Give one column per level."
+            "y has one level, so a flat and a local model are the same. Pass one column per level."
         )
     unit = None if groups is None else read_groups(groups, len(nodes))
     ancestors = _paths(hierarchy)
@@ -260,7 +263,7 @@ def _paths(hierarchy: Hierarchy) -> IntArray:
 
 
 def _count(ancestors: IntArray, true: IntArray, found: IntArray) -> IntArray:
-    """Per row: classes in common, predicted classes, true classes."""
+    """Per row: common classes, predicted classes, true classes."""
     a, b = ancestors[true], ancestors[found]
     common = ((a == b) & (a >= 0)).sum(axis=1)
     return np.column_stack([common, (b >= 0).sum(axis=1), (a >= 0).sum(axis=1)])
@@ -273,7 +276,7 @@ def _exact(counts: IntArray) -> FloatArray:
 
 
 def _f1(counts: IntArray) -> FloatArray:
-    """Per row: twice the classes in common, and predicted plus true classes."""
+    """Per row: twice the common classes, and predicted plus true classes."""
     return np.column_stack([2 * counts[:, 0], counts[:, 1] + counts[:, 2]]).astype(np.float64)
 
 
@@ -284,7 +287,7 @@ def _compare(
     n_folds: int,
     seed: int | None,
 ) -> FlatComparison:
-    """Scores and paired differences of what was counted."""
+    """Scores and paired differences of the counts."""
     scores: dict[str, dict[str, float]] = {name: {} for name in MODELS}
     differences: dict[str, dict[str, tuple[float, float, float]]] = {"local": {}, "both": {}}
     for score, per_row in (("exact", _exact), ("f1", _f1)):
@@ -309,7 +312,7 @@ def _interval(a: FloatArray, b: FloatArray, seed: int | None) -> tuple[float, fl
     """The difference of two ratios of sums, with its 95 % interval over paired resamples."""
     rng, share = np.random.default_rng(seed), np.full(len(a), 1 / len(a))
     differences = []
-    # In chunks: a million rows times a thousand resamples would not fit into memory.
+    # In chunks, because a million rows times a thousand resamples would not fit into memory.
     step = max(_MAX_CELLS // len(a), 1)
     for start in range(0, _N_RESAMPLES, step):
         draws = rng.multinomial(len(a), share, min(step, _N_RESAMPLES - start))

@@ -1,10 +1,10 @@
 """Labels that are probably wrong, from the probabilities of models that have not seen the row.
 
-A label may be wrong at any level: right down to some class, and then one of its other branches
-would have been right. Which levels people get wrong, and how often, is learned from all rows: each
-is either right, or wrong from one level on, and a few steps of expectation and maximisation find
-the shares that make the labels most likely. What a row contributes is the probability that the
-truth is where such a mistake would have come from.
+A label may be wrong at any level: correct down to some class, and then one of its other branches
+would have been correct. The levels at which labels are wrong, and how often, are learned from all
+rows. Each row is either correct, or wrong from one level on. A few steps of expectation
+maximisation find the shares with the highest likelihood. The contribution of a row is the
+probability of the classes from which such an error would have come.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hiclass.hierarchy import Hierarchy
 from hiclass.model_selection import HierarchicalKFold
 
 _N_STEPS = 50
-#: No class is quite impossible: a label that no model expects is not yet wrong for certain.
+#: No class is completely impossible: an unexpected label is not certainly wrong.
 _LEAST = 1e-9
 
 
@@ -173,26 +173,26 @@ def _hierarchy_of(model: Any, y: Any) -> Hierarchy:
     found = None if given is None else as_hierarchy(given)
     if model.multi_label or (found is not None and not found.is_tree):
         raise ValueError(
-            f"find_label_errors requires one path per row in a tree, but this "
+            "find_label_errors requires one path per row in a tree, but this "
             f"{type(model).__name__} predicts sets of classes (multi_label=True, or a DAG). For "
-            f"those, use sklearn.model_selection.cross_val_predict with "
-            f"method='predict_node_proba', and look at labels with small probabilities."
+            "those, use sklearn.model_selection.cross_val_predict with "
+            "method='predict_node_proba', and inspect labels with small probabilities."
         )
     if found is None:
         return Hierarchy.from_paths(y)
-    # Copies are fitted on these rows: they may have classes that the training rows did not have.
+    # Clones are fitted on these rows, which may have classes that the training rows lack.
     columns = read_labels(y)
     return grow(found, columns)[0] if told is None and columns.ndim == 2 else found
 
 
 def _with_hierarchy(model: Any, hierarchy: Hierarchy) -> Any:
-    """A model that has a hierarchy, like all that it consists of: folds may lack some classes."""
+    """A model with a hierarchy, as for all of its parts, because folds may lack some classes."""
     names = [name for name in model.get_params() if name.rpartition("__")[2] == "hierarchy"]
     return model.set_params(**dict.fromkeys(names, hierarchy))
 
 
 def _with_rows(hierarchy: Hierarchy, nodes: IntArray) -> AnyArray:
-    """Which nodes have training rows at or below them."""
+    """The nodes with training rows at or below them."""
     known = np.zeros(hierarchy.n_nodes, dtype=bool)
     paths = hierarchy._paths[np.unique(nodes)]
     known[paths[paths >= 0]] = True
@@ -201,13 +201,13 @@ def _with_rows(hierarchy: Hierarchy, nodes: IntArray) -> AnyArray:
 
 @dataclass(frozen=True)
 class _Judged:
-    """What models say about given labels, level by level."""
+    """The probabilities of given labels, level by level."""
 
     hierarchy: Hierarchy
     nodes: IntArray
     paths: IntArray  # the given node of every level; -1 after the end
-    own: FloatArray  # its probability; NaN where nothing is known
-    sibling: IntArray  # the most probable other child of the node above; -1 if there is none
+    own: FloatArray  # its probability; NaN if unknown
+    sibling: IntArray  # the most probable other child of its parent; -1 if there is none
     rival: FloatArray  # its probability
 
     @staticmethod
@@ -218,7 +218,7 @@ class _Judged:
         return _Judged(hierarchy, nodes, paths, missing, np.full(shape, -1), np.zeros(shape))
 
     def judge(self, rows: IntArray, proba: FloatArray, known: AnyArray) -> None:
-        """Take up the probabilities of some rows."""
+        """Add the probabilities of some rows."""
         for level in range(self.hierarchy.depth):
             given = self.paths[rows, level]
             above = self.paths[rows, level - 1] if level else np.zeros(len(rows), dtype=np.intp)
@@ -277,7 +277,7 @@ def mistakes(judged: Any) -> tuple[FloatArray, FloatArray]:
     others = np.column_stack([np.full(len(own), n_final[0]), count[:, :-1]]) - count
     possible = seen & (others > 0)
     likely = np.where(possible, np.maximum(above - own, 0.0) / np.maximum(others, 1), 0.0)
-    # Down to the last level that can be judged; a row of which nothing is known may be right.
+    # Down to the last level that can be judged; a row about which nothing is known may be correct.
     last = np.maximum(seen.sum(axis=1) - 1, 0)
     right = np.where(seen.any(axis=1), own[np.arange(len(own)), last], 1.0) + _LEAST
     shares = np.full(own.shape[1], 0.1 / own.shape[1])

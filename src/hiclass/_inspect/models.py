@@ -1,8 +1,8 @@
-"""The inside of fitted models: what `make_report` and `explain` have in common.
+"""The inside of fitted models, for `make_report` and `explain`.
 
-A model may be wrapped into a pipeline or a search, it may be made of several models, and so may its
-local classifiers. Here all that is unwrapped, down to what can be shown of a local classifier: the
-weights of a linear one, the importances of a forest.
+A model may be inside a pipeline or a search, and may consist of several models, and so may its
+local classifiers. This module unwraps all of them, down to what can be shown of a local classifier:
+the weights of a linear one, the importances of a forest.
 """
 
 from __future__ import annotations
@@ -27,15 +27,14 @@ from hiclass._wrapping import Unwrapped, unwrap, unwrap_fitted
 
 @dataclass(frozen=True)
 class OpenModel(Unwrapped):
-    """A hierarchical classifier, taken out of what it is wrapped into.
+    """A hierarchical classifier, taken out of its pipeline or search.
 
     Attributes
     ----------
     names : list of str or None
-        Names of the features that the classifier sees; None where they are unknown.
+        Names of the features that the classifier sees; None if they are unknown.
     name : str
-        What it is called in an ensemble, "outer / inner" in an ensemble within an ensemble; empty
-        for a model that stands alone.
+        Its name in an ensemble, "outer / inner" in a nested ensemble; empty for a single model.
     """
 
     names: list[str] | None = None
@@ -43,7 +42,7 @@ class OpenModel(Unwrapped):
 
 
 def open_model(model: Any, feature_names: Any = None, *, of_sets: bool = False) -> OpenModel:
-    """Unwrap a fitted model, and name the features that it sees.
+    """Unwrap a fitted model, and name its features.
 
     Parameters
     ----------
@@ -92,9 +91,9 @@ def _check_names(feature_names: Any, n_features: int | None) -> list[str]:
 
 
 def local_models(model: Any, name: str = "", *, words: bool = False) -> Iterator[OpenModel]:
-    """Yield the models with local classifiers that a fitted model is made of.
+    """Yield the models with local classifiers that a fitted model consists of.
 
-    With ``words``, also those by the words of classes.
+    With ``words``, also the class-text models.
     """
     if hasattr(model, "named_models_"):
         for key, member in model.named_models_.items():
@@ -108,25 +107,25 @@ def local_models(model: Any, name: str = "", *, words: bool = False) -> Iterator
 
 
 def fitted_state(model: Any) -> tuple[LocalModels, Strategy]:
-    """What a model with local classifiers has learned, all classes of a restricted one, and how."""
+    """The fitted state of a model with all of its classes, and its strategy."""
     models = unrestricted(model._models)
     return models, STRATEGIES[models.strategy]
 
 
 @dataclass(frozen=True)
 class OpenEstimator(Unwrapped):
-    """A fitted local classifier, taken out of what it is wrapped into.
+    """A fitted local classifier, taken out of its pipeline or search.
 
     Attributes
     ----------
     weights : ndarray of shape (n_classes, n_features) or None
-        The score of class ``j`` is linear in the features, with these weights; None for other
-        classifiers. Of two classes each gets half of the weights of the decision function, with
-        opposite signs, so that for two classes, too, the difference of scores decides.
+        The weights of linear scores; None for other classifiers. With two classes, each gets half
+        of the weights of the decision function, with opposite signs, so that the difference of
+        scores decides here, too.
     intercepts : ndarray of shape (n_classes,)
-        The constant part of the scores; zeros without weights.
+        The intercepts of the scores; zeros without weights.
     importances : ndarray of shape (n_features,) or None
-        How much a forest, or another ensemble of trees, uses a feature at all.
+        The feature importances of a forest or another ensemble of trees.
     """
 
     weights: FloatArray | None = None
@@ -135,13 +134,13 @@ class OpenEstimator(Unwrapped):
 
     @property
     def kind(self) -> str:
-        """What can be shown: "linear", "forest" or "other"."""
+        """What is available: "linear", "forest" or "other"."""
         if self.weights is not None:
             return "linear"
         return "other" if self.importances is None else "forest"
 
     def names(self, names: list[str] | None) -> list[str]:
-        """Names of the features that the classifier sees, from those that its wrapping sees."""
+        """Names of the features that the classifier sees, given those of the rows."""
         names = self.names_out(names)
         shown = self.weights if self.weights is not None else self.importances
         n_features = 0 if shown is None else shown.shape[-1]
@@ -152,7 +151,7 @@ class OpenEstimator(Unwrapped):
 
 def open_estimator(estimator: Any, n_classes: int) -> OpenEstimator:
     """Unwrap a fitted local classifier, and find its weights or importances."""
-    # Not what users hold of it, which they may have changed.
+    # Not the copy that users may have changed.
     opened = unwrap(widened(estimator) if isinstance(estimator, Packed) else estimator)
     weights, intercepts = _linear(opened.model, n_classes)
     classes = getattr(opened.model, "classes_", None)
@@ -173,7 +172,7 @@ def open_estimator(estimator: Any, n_classes: int) -> OpenEstimator:
 
 
 def _linear(estimator: Any, n_classes: int) -> tuple[FloatArray | None, FloatArray]:
-    """Weights, None if it is not linear, and intercepts of a classifier, a row per class."""
+    """Weights (None if not linear) and intercepts of a classifier, one row per class."""
     none = np.zeros(n_classes)
     if isinstance(estimator, MultinomialNB):
         return estimator.feature_log_prob_, estimator.class_log_prior_
@@ -193,9 +192,9 @@ def _linear(estimator: Any, n_classes: int) -> tuple[FloatArray | None, FloatArr
 
 
 def strongest(values: FloatArray, n: int) -> IntArray:
-    """Places of the n values that are farthest from zero, the farthest first.
+    """Positions of the n values with the largest absolute value, largest first.
 
-    Zeros are left out, and what is less than a hundredth of the farthest.
+    Zeros, and values below a hundredth of the largest, are omitted.
     """
     size = np.abs(values)
     n = min(n, len(size))
@@ -205,5 +204,5 @@ def strongest(values: FloatArray, n: int) -> IntArray:
 
 
 def label_text(labels: Sequence[Any]) -> str:
-    """A path as a person reads it."""
+    """A path as text."""
     return " > ".join(map(str, labels)) if len(labels) else "(no class)"

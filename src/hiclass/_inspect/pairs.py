@@ -1,9 +1,10 @@
-"""Which features speak for one suggested class and against another, for many rows at once.
+"""Which features support one suggested class against another, for many rows at once.
 
 Two paths part at some node, and the local classifier there prefers one of its branches. If it is
 linear, the difference of the two scores is a sum over features, as in :mod:`reasons`. Rows are
-taken node by node, so that every local classifier is opened once, and one at a time. A flat linear
-model compares two final classes in the same way. Forests and kernel machines have no such sum.
+processed node by node, so that every local classifier is opened once, and one at a time. A flat
+linear model compares two final classes in the same way. Forests and kernel machines have no such
+sum.
 """
 
 from __future__ import annotations
@@ -31,15 +32,15 @@ from hiclass.hierarchy import Hierarchy
 
 @dataclass(frozen=True)
 class PairReason:
-    """What speaks for the first of two classes, and what for the second.
+    """The features that support the first of two classes, and those that support the second.
 
     Attributes
     ----------
     first, second : str
         The labels at which the two paths part; "stopping here" for a path that ends above.
     features : list of (str, float)
-        Names, and what each adds to the difference of scores. Those that speak for the first are
-        positive and come first; on both sides the strongest lead.
+        Names and contributions to the difference of scores. Features that support the first class
+        are positive and come first. On both sides, the strongest come first.
     """
 
     first: str
@@ -48,9 +49,9 @@ class PairReason:
 
 
 def parting(hierarchy: Hierarchy, first: int, second: int) -> tuple[int, int, int]:
-    """Where two paths of a tree part: the node above, and its branch on the way to each.
+    """Where two paths of a tree part: the node above, and the branch of each path.
 
-    A branch is a child, or the node above itself where a path ends there.
+    A branch is a child, or the node above itself if a path ends there.
     """
     paths = [[*hierarchy.ancestors(node).tolist(), node] for node in (first, second)]
     n_same = sum(a == b for a, b in zip(*paths, strict=False))
@@ -67,7 +68,7 @@ def reasons_of_pairs(
     top: int,
     level: int | None = None,
 ) -> list[PairReason | None]:
-    """Find what speaks for the first and for the second of two classes of every row.
+    """Find the features that support the first and the second of two classes of every row.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ def reasons_of_pairs(
 
 
 def why_no_reasons(opened: OpenModel) -> str:
-    """Which classifiers a model has that are not linear, for a message; empty if all are."""
+    """The classifiers of a model that are not linear, for a message; empty if all are linear."""
     names = []
     for member in _members(opened):
         models, _ = fitted_state(member.model)
@@ -118,7 +119,7 @@ def why_no_reasons(opened: OpenModel) -> str:
 
 
 def _members(opened: OpenModel) -> list[OpenModel]:
-    """The models that a model is made of and that may be linear, those per node first."""
+    """The parts of a model that may be linear, those per node first."""
     members = [m for m in local_models(opened.model) if not hasattr(m.model, "column_scales_")]
     return sorted(members, key=lambda member: fitted_state(member.model)[1].is_direct)
 
@@ -144,7 +145,7 @@ def _of_nodes(
     node = -1
     for (above, one, other), places in sorted(places_of.items()):
         if node != above:
-            # Opened classifiers are as wide as X: those of other nodes are let go.
+            # Opened classifiers are as wide as X, so those of other nodes are released.
             finder, node = ReasonFinder("", finder.model, None, None, names, top), above
         compared = finder.compare(above, one, other)
         if compared is None:
@@ -193,7 +194,7 @@ def _final_columns(
     nodes: IntArray,
     level: int | None,
 ) -> IntArray:
-    """For every row the column of its class: at a level, of the likeliest final class below it."""
+    """The column of the class of every row, or of the most probable final class below it."""
     assert estimator.weights is not None
     columns = np.full(len(nodes), -1, dtype=np.intp)
     for node in np.unique(nodes).tolist():

@@ -1,4 +1,4 @@
-"""Functions for what pipelines and searches hide: confidences, paths, probabilities of nodes."""
+"""Functions for pipelines and searches: confidences, paths, probabilities of nodes."""
 
 from __future__ import annotations
 
@@ -155,9 +155,9 @@ def predict_node_proba(model: Any, X: Any) -> FloatArray:
 
 
 def _query(model: Any, method: str, X: Any, **options: Any) -> Any:
-    """Call a method of the classifier inside a model, on rows as it sees them.
+    """Call a method of the classifier inside a model, on transformed rows.
 
-    The method is looked up first: one that is missing is an error before rows are transformed.
+    The method is looked up first, so that a missing method is an error before rows are transformed.
     """
     opened = unwrap_fitted(model)
     predict = getattr(opened.model, method)

@@ -1,6 +1,6 @@
-"""The columns of a queue: what triage writes for people, and the desk reads again.
+"""The columns of a queue, which triage writes and the desk reads.
 
-A path is written as a JSON list, because a label may contain any separator.
+A path is a JSON list, because a label may contain any separator.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from hiclass._inspect.triage import Triage
 from hiclass._typing import AnyArray
 from hiclass.hierarchy import Hierarchy
 
-#: The columns with the features that speak for the first suggestion and against the second, with
-#: the row of the file, from 1, and with what the queue was made by.
+#: The columns with the features that support the first suggestion or the second, with the row of
+#: the file, starting at 1, and with the identifiers of the model and the taxonomy.
 REASONS, SOURCE, MODEL, TAXONOMY = "reasons", "source_row", "queue_model", "queue_taxonomy"
 
 
 def suggestion_column(number: int) -> str:
-    """The column of a suggested path; numbers count from 1."""
+    """The column of a suggested path; numbers start at 1."""
     return f"suggestion_{number}"
 
 
 def probability_column(number: int) -> str:
-    """The column of the probability of a suggestion; numbers count from 1."""
+    """The column of the probability of a suggestion; numbers start at 1."""
     return f"probability_{number}"
 
 
@@ -38,7 +38,7 @@ def path_cell(path: Iterable[Any]) -> str:
 
 
 def parse_path(cell: Any) -> tuple[Any, ...] | None:
-    """The path in a cell; None if it holds no path."""
+    """The path in a cell; None if the cell does not hold a path."""
     try:
         path = json.loads(cell)
     except (TypeError, ValueError, RecursionError):
@@ -48,14 +48,14 @@ def parse_path(cell: Any) -> tuple[Any, ...] | None:
 
 
 def taxonomy_mark(hierarchy: Hierarchy) -> str:
-    """A short text that is the same for equal trees of classes, and another one for others."""
+    """A short text that identifies a tree of classes."""
     content = json.dumps(hierarchy.labels.tolist(), ensure_ascii=True).encode()
     parents = json.dumps(hierarchy.parent.tolist()).encode()
     return hashlib.sha256(content + b"\n" + parents).hexdigest()[:16]
 
 
 def queue_columns(found: Triage, columns: Mapping[str, str], model: str) -> dict[str, AnyArray]:
-    """The columns of a queue beside those of its rows.
+    """The columns of a queue besides those of its rows.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def _reasons_cell(reason: PairReason | None, columns: Mapping[str, str]) -> str 
 
 
 def _word(name: str, columns: Mapping[str, str]) -> dict[str, Any]:
-    """The word of a feature and the column that it is in, as table features name them."""
+    """The word and the column of a feature, from the name given by the table features."""
     texts = [column for column, kind in columns.items() if kind == "text"]
     column = next((column for column in texts if name.startswith(f"{column}: ")), None)
     if column is not None and len(texts) > 1:

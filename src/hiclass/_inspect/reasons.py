@@ -1,9 +1,9 @@
 """Why a local classifier prefers one branch of a node to another, feature by feature.
 
 A branch (*option* in code) is a child of the node, or the node itself for "stop here". In every
-strategy it is scored by some class of some local classifier. If that is linear, its score is a sum
-over the features, and so is the difference between the scores of two branches: these terms are the
-reasons.
+strategy, a branch is scored by a class of a local classifier. If the classifier is linear, the
+score is a sum over the features, and so is the difference between the scores of two branches. These
+terms are the reasons.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from hiclass._typing import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Feature:
-    """One feature that played a role in a decision.
+    """One feature that contributed to a decision.
 
     Attributes
     ----------
     name : str
         Its name.
     value : float or None
-        Its value in the row; None for the importances of a forest.
+        The value of the feature in the row; None for the importances of a forest.
     weight : float
-        The weight for what was chosen, less that for what it is compared with; the importance of a
-        forest.
+        The weight for the chosen branch minus that for the other branch; for a forest, the
+        importance.
     contribution : float or None
-        Weight times value: what it adds to the difference of scores; None for a forest.
+        Weight times value, which is the term in the difference of scores; None for a forest.
     """
 
     name: str
@@ -46,23 +46,23 @@ class Feature:
 
 @dataclass(frozen=True)
 class Reason:
-    """What one local classifier contributes to a step.
+    """The contribution of one local classifier to a step.
 
     Attributes
     ----------
     member : str
-        The name of the model in an ensemble; empty where there is one model only.
+        The name of the model in an ensemble; empty for a single model.
     classifier : str
-        The type of the local classifier; empty where there was nothing to decide.
+        The type of the local classifier; empty if there was nothing to decide.
     kind : {"linear", "forest", "other", "none"}
-        What can be shown: contributions, global importances, nothing, or nothing to decide.
+        What is available: contributions, global importances, nothing, or no decision.
     note : str
-        What the numbers mean, in words.
+        The meaning of the numbers, in words.
     margin : float or None
         The difference of scores: the sum of all contributions and of the intercepts. Linear
         classifiers only.
     features : list of Feature
-        The strongest ones first.
+        The strongest features first.
     """
 
     member: str
@@ -100,11 +100,11 @@ class ReasonFinder:
     Parameters
     ----------
     name : str
-        The name of the model in an ensemble, or nothing.
+        The name of the model in an ensemble; empty for a single model.
     model : hierarchical classifier
         A fitted model with local classifiers.
     X : rows
-        The one row.
+        The single row.
     proba : ndarray of shape (n_nodes,) or None
         Probabilities of the nodes, for flat models.
     names : list of str or None
@@ -129,7 +129,7 @@ class ReasonFinder:
         self._opened: dict[int, OpenEstimator] = {}
 
     def _open(self, owner: int, fitted: Any, n_classes: int) -> OpenEstimator:
-        """Open a local classifier, once: its weights may have to be brought to the width of X."""
+        """Open a local classifier once, because widening its weights may be expensive."""
         if owner not in self._opened:
             self._opened[owner] = open_estimator(fitted, n_classes)
         return self._opened[owner]
@@ -137,7 +137,7 @@ class ReasonFinder:
     # -- which class scores a branch -----------------------------------------------------------
 
     def _scorers(self, above: int) -> dict[int, Scorer]:
-        """What scores each branch of a node; nothing where there is nothing to decide."""
+        """What scores each branch of a node; empty if there is nothing to decide."""
         options = [*self.tree.children(above).tolist(), above]
         found = {option: self._scorer(above, option) for option in options}
         return {option: scorer for option, scorer in found.items() if scorer is not None}
@@ -148,7 +148,7 @@ class ReasonFinder:
             return self._global_scorers.get(number)
         if self.strategy.is_binary:
             fitted = (self.models.gates if number < 0 else self.models.classifiers).get(option)
-            # One that has seen rows of one class only is not queried.
+            # A classifier that has seen only one of its classes is not queried.
             if fitted is None or not has_seen_both(self.models, number):
                 return None
             return Scorer(self._open(number, fitted, 2), None)
@@ -174,7 +174,7 @@ class ReasonFinder:
         return scorers
 
     def _likeliest_final(self, node: int) -> int:
-        """The final class that stands for a branch of a flat model; -1 if it knows none."""
+        """The final class that represents a branch of a flat model; -1 if there is none."""
         final = known_options(self.models).ends
         inside = np.flatnonzero((final >= node) & (final < self.tree.subtree_end[node]))
         return int(final[inside[np.argmax(self._final_scores[inside])]]) if len(inside) else -1
@@ -191,7 +191,7 @@ class ReasonFinder:
         return estimator.weights @ dense_row(estimator.transform(self.X)) + estimator.intercepts
 
     def final_classes(self) -> tuple[OpenEstimator | None, IntArray]:
-        """The one classifier of a flat model, None if there is none, and its final classes."""
+        """The single classifier of a flat model, or None, and its final classes."""
         final = known_options(self.models).ends
         fitted = self.models.classifiers.get(0)
         return (None if fitted is None else self._open(0, fitted, len(final))), final
@@ -230,7 +230,7 @@ class ReasonFinder:
     def compare(
         self, above: int, chosen: int, rival: int
     ) -> tuple[FloatArray, OpenEstimator] | None:
-        """The weights of the difference of scores of two branches; None if nothing linear decides.
+        """The weights of the difference of scores of two branches; None if not linear.
 
         Parameters
         ----------
@@ -242,9 +242,9 @@ class ReasonFinder:
         Returns
         -------
         weights : ndarray of shape (n_features,)
-            Positive ones speak for the chosen branch.
+            Positive weights support the chosen branch.
         estimator : OpenEstimator
-            Whose features these are.
+            The classifier with these features.
         """
         scorers = self._scorers(above)
         if chosen not in scorers and rival not in scorers:
@@ -271,15 +271,15 @@ class ReasonFinder:
     def _sides(
         self, scorers: dict[int, Scorer], above: int, chosen: int, rival: int | None
     ) -> tuple[list[tuple[float, Scorer]], str]:
-        """The scores to compare, with their signs, and what the comparison is called."""
+        """The scores to compare, with their signs, and the name of the comparison."""
         scorer = scorers.get(chosen)
         other = None if rival is None else scorers.get(rival)
         if self.strategy.is_binary and chosen == above and scorer is not None:
-            # The gate is a decision of its own: stop here, or go on?
-            return [(1.0, scorer)], "against going on"
+            # The gate is a separate decision: stop here or continue?
+            return [(1.0, scorer)], "against continuing"
         if self.strategy.is_binary and rival == above and other is not None:
             return [(-1.0, other)], "against stopping here"
-        if scorer is None:  # an only child, or one that this model has no rows of
+        if scorer is None:  # an only child, or one without rows in this model
             return [(1.0, next(iter(scorers.values())))], "against its siblings"
         if rival is None or other is None or not _comparable(scorer.estimator, other.estimator):
             return [(1.0, scorer)], "against its siblings"
@@ -300,7 +300,7 @@ def _comparable(a: OpenEstimator, b: OpenEstimator) -> bool:
 
 
 def dense_row(X: Any) -> FloatArray:
-    """The one row as an array of numbers."""
+    """The single row as an array of numbers."""
     if sp.issparse(X):
         return np.asarray(X.toarray(), dtype=np.float64).ravel()
     if hasattr(X, "to_numpy"):

@@ -41,7 +41,7 @@ def reason_html(reason: Any) -> str:
 
 
 def to_html(explanation: Any) -> str:
-    """Write an explanation as HTML that stands in a notebook; every label is escaped."""
+    """Write an explanation as HTML for a notebook; every label is escaped."""
     path = html.escape(label_text(explanation.path))
     sure = html.escape(_sure(explanation.confidence).strip())
     parts = [
@@ -66,7 +66,7 @@ def to_html(explanation: Any) -> str:
 
 
 def _table(reason: Any) -> str:
-    """The features of a reason, with bars to the left and to the right of the middle."""
+    """The features of a reason, with bars to the left and right of the centre."""
     found = _rows(reason)
     top = max(abs(strength) for _, _, strength in found)
     rows = []
@@ -102,7 +102,7 @@ def _name(label: Any) -> str:
 
 
 def _titled(option: Any) -> str:
-    """The label of a branch, and its title if it has one that says more."""
+    """The label of a branch, and its title if it differs."""
     name = _name(option.label)
     return name if option.text in (None, name) else f"{name}: {option.text}"
 
@@ -129,7 +129,7 @@ def _runners_word(step: Any) -> str:
 
 
 def _rows(reason: Any) -> list[tuple[str, str, float]]:
-    """Name, number as text and number of every feature, and of what the others add together."""
+    """Name, formatted number and number of every feature, and the sum of all others."""
     if reason.margin is None:
         return [(f.name, f"{f.weight:.3f}", f.weight) for f in reason.features]
     rows = [(f"{f.name} = {f.value:.4g}", f.contribution) for f in reason.features]

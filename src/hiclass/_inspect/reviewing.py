@@ -1,4 +1,4 @@
-"""Which rows to have labelled next so that a model learns most from them."""
+"""Which rows to label next, so that a model learns most from them."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _certainty(tree: Any, nodes: IntArray, proba: FloatArray) -> FloatArray:
 
 
 def _margin(tree: Any, nodes: IntArray, proba: FloatArray) -> FloatArray:
-    """The distance of the two best paths; less where they part early, which matters more."""
+    """The difference between the two best paths; smaller if they part early, which matters more."""
     first, second = (tree._paths[nodes[:, i]] for i in (0, 1))
     shared = ((first == second) & (first >= 0)).sum(axis=1) / max(tree.depth, 1)
     margin: FloatArray = proba[:, 0] - proba[:, 1] + 1e-3 * shared
@@ -85,7 +85,7 @@ def _margin(tree: Any, nodes: IntArray, proba: FloatArray) -> FloatArray:
 
 
 def _taking_turns(order: IntArray, classes: IntArray) -> IntArray:
-    """The same order, but the first row of every class comes before the second one of any."""
+    """The same order, but the first row of every class comes before the second row of any class."""
     ordered = classes[order]
     by_class = np.argsort(ordered, kind="stable")
     start = np.searchsorted(ordered[by_class], ordered[by_class])

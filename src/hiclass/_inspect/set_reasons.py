@@ -1,8 +1,8 @@
 """Why a model predicts a set of classes for one row: class by class, along all parents.
 
-Every class is a yes-or-no question. A local classifier that is linear scores it by a sum over the
-features; these terms are the reasons. Per parent node a class with several parents is asked about
-below each of them, so that it has a reason for each.
+Every class is a binary problem. A linear local classifier scores it by a sum over the features;
+these terms are the reasons. With classifiers per parent node, a class with several parents is
+scored below each of them and has a reason for each.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from hiclass._typing import FloatArray
 
 @dataclass(frozen=True)
 class ClassReasons:
-    """One predicted class, or one that was nearly predicted.
+    """One predicted class, or one that was almost predicted.
 
     Attributes
     ----------
     label : label
         The class.
     level : int
-        Its level, from 1.
+        The level of the class, starting at 1.
     parents : list of labels
-        All its parents; none for a class at the top.
+        All parents; empty for a class of level 1.
     probability : float
         Its probability.
     reasons : list of Reason
-        Why: one per local classifier that decides about it.
+        One reason per local classifier that decides about the class.
     """
 
     label: Any
@@ -51,16 +51,16 @@ class ClassReasons:
 
 @dataclass(frozen=True)
 class SetExplanation:
-    """Why one row gets a set of classes; what :func:`hiclass.explain` returns for such models.
+    """Why one row gets a set of classes; returned by :func:`hiclass.explain` for such models.
 
     Attributes
     ----------
     labels : list
-        The most specific predicted classes, the most probable first.
+        The most specific predicted classes, most probable first.
     steps : list of ClassReasons
-        All predicted classes, also those above the labels, from the top down.
+        All predicted classes, including ancestors, from the top down.
     runners_up : list of ClassReasons
-        The most probable classes that were not predicted although all their parents were.
+        The most probable classes that were not predicted although all of their parents were.
     """
 
     labels: list[Any]
@@ -68,7 +68,7 @@ class SetExplanation:
     runners_up: list[ClassReasons]
 
     def to_dict(self) -> dict[str, Any]:
-        """Make plain data of it.
+        """Return the explanation as plain data.
 
         Returns
         -------
@@ -126,11 +126,11 @@ def explain_set(model: Any, X: Any, names: list[str] | None, top: int, k: int) -
     model : estimator
         A fitted model that predicts sets of classes.
     X : rows
-        The one row.
+        The single row.
     names : list of str or None
         Names of the features.
     top, k : int
-        How many features of every class, and how many other classes, to show.
+        The number of features per class, and of other classes, to show.
 
     Returns
     -------
@@ -164,7 +164,7 @@ def explain_set(model: Any, X: Any, names: list[str] | None, top: int, k: int) -
 
 
 def _predicted(model: Any, X: Any) -> Any:
-    """Which nodes are predicted, as one row of booleans."""
+    """The predicted nodes, as one row of booleans."""
     graph, found = model.hierarchy_, model.predict(X)
     if model._set_options() is None:  # one label per row
         return graph._closure[[graph.find(found[0])]].toarray().ravel().astype(bool)
@@ -179,7 +179,7 @@ class _SetReasons:
         self.models, self.graph = _innermost(model._models), model.hierarchy_
 
     def reasons(self, node: int) -> list[Reason]:
-        """What the local classifiers that decide about a node say."""
+        """The reasons of the local classifiers that decide about a node."""
         found = []
         strategy = STRATEGIES[self.models.strategy]
         per_parent = not strategy.shared and not strategy.is_direct
@@ -200,9 +200,9 @@ class _SetReasons:
     def _reason(
         self, estimator: OpenEstimator, column: int | None, node: int, below: int | None = None
     ) -> Reason:
-        """The terms of the score of a class, as a yes-or-no question."""
+        """The terms of the score of a class, as a binary problem."""
         place = f", below {self.graph.labels[below]}" if below else ""
-        where = f"in it or not{place}"
+        where = f"against rows without this class{place}"
         classifier, names = type(estimator.model).__name__, estimator.names(self.names)
         if estimator.weights is not None:
             weights, intercepts = estimator.weights, estimator.intercepts
@@ -231,19 +231,19 @@ class _SetReasons:
 
 
 def _innermost(models: Any) -> SetModels:
-    """What was fitted, without what calibrates or restricts it."""
+    """The fitted estimator, without calibration or restriction."""
     while not isinstance(models, SetModels):
         models = models.base
     return models
 
 
 def _open_column(fitted: Any, column: int, n_columns: int) -> tuple[OpenEstimator, int | None]:
-    """The classifier of one column; None for the column if it is binary by itself."""
+    """The classifier of one column; the column is None if the classifier is binary."""
     estimator = widened(fitted) if isinstance(fitted, Packed) else fitted
     if isinstance(estimator, OneVsRest):
         return open_estimator(estimator.estimators_[column], 2), None
     if isinstance(estimator, NodeOutputs):
-        # Columns that are the same in all rows are not learned.
+        # Constant columns are not learned.
         learned = int(estimator.varies_.sum())
         opened = open_estimator(estimator.estimator_, learned)
         if not estimator.varies_[column] or learned < 2:

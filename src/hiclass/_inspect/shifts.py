@@ -1,7 +1,7 @@
-"""Two sets of rows, one thing after the other: numbers, categories, words, missing values.
+"""Two-sample tests for numbers, categories, words and missing values.
 
-All tests are valid for few rows, too. What is tested at all depends on both sets together, never on
-how they differ: a test that was chosen by what it finds would find too much.
+All tests are valid for few rows, too. The choice of tests depends on both sets of rows together,
+never on their difference, because a test chosen by its result would give too many alarms.
 """
 
 from __future__ import annotations
@@ -27,24 +27,25 @@ from hiclass._labels.columns import object_array
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
 _KS, HYPERGEOMETRIC, _CHI_SQUARED = "Kolmogorov-Smirnov", "hypergeometric", "chi-squared"
-#: What is expected less often joins the other rare ones: the test is about large samples.
+#: Values with a smaller expected count are pooled, because the test requires large samples.
 _LEAST_EXPECTED = 5
-#: Fewer rows than these in one of two samples are compared exactly, which takes longer for many.
+#: If one of two samples has fewer rows, they are compared exactly, which takes longer for many
+#: rows.
 _LEAST_ASYMPTOTIC = 50
 
 
 @dataclass(frozen=True)
 class Shift:
-    """One thing that was compared.
+    """The comparison of one quantity.
 
     Attributes
     ----------
     what : str
-        What it is, such as "confidence at level 2".
+        The name of the quantity, such as "confidence at level 2".
     then, now : float
-        Its mean, or its share, in both sets of rows.
+        Its mean or share in both sets of rows.
     p_value : float
-        How probable a difference at least as large is if nothing has changed.
+        The probability of a difference at least as large if nothing has changed.
     test : str, default=""
         The name of the test.
     """
@@ -60,7 +61,7 @@ def compare_numbers(what: str, then: FloatArray, now: FloatArray) -> Shift:
     """Two samples of numbers, by their distributions."""
     from scipy.stats import ks_2samp
 
-    # "auto" is exact. For few rows the other way gives p-values of 0, where 1 of 10 is right.
+    # "auto" is exact. For few rows, the asymptotic method gives p-values of 0 instead of 0.1.
     method = "auto" if min(len(then), len(now)) < _LEAST_ASYMPTOTIC else "asymp"
     p_value = float(ks_2samp(then, now, method=method).pvalue)
     return Shift(what, float(then.mean()), float(now.mean()), p_value, _KS)
@@ -69,7 +70,7 @@ def compare_numbers(what: str, then: FloatArray, now: FloatArray) -> Shift:
 def compare_values(what: str, counts: IntArray) -> Shift:
     """Two rows of counts of the same values, all together; rare values are pooled.
 
-    What it says about now is the share of rows that would have to change their value.
+    The value of ``now`` is the share of rows that would have to change their value.
     """
     from scipy.stats import chi2_contingency
 
@@ -77,7 +78,8 @@ def compare_values(what: str, counts: IntArray) -> Shift:
     smaller = rows.min() / rows.sum()
     rare = total * smaller < _LEAST_EXPECTED
     if rare.any() and not rare.all() and total[rare].sum() * smaller < _LEAST_EXPECTED:
-        # Even together they are too few: one such row would be an alarm. A common value joins them.
+        # Even together, they are too few: one such row would be an alarm. They are pooled with a
+        # common value.
         rare[np.where(rare, total.max() + 1, total).argmin()] = True
     pooled = np.column_stack([counts[:, ~rare], counts[:, rare].sum(axis=1)])
     pooled = pooled[:, pooled.sum(axis=0) > 0]
@@ -142,7 +144,7 @@ def _name(names: list[str] | None, j: int) -> str:
 
 
 def _presence(then: Any, now: Any, names: list[str] | None) -> Iterator[Shift]:
-    """Shares of rows in which a sparse feature is there."""
+    """Shares of rows in which a sparse feature is not zero."""
     counts = np.array([np.asarray((X != 0).sum(axis=0)).ravel() for X in (then, now)])
     n = (then.shape[0], now.shape[0])
     shares = [(counts[i] / n[i]).tolist() for i in (0, 1)]
@@ -172,7 +174,7 @@ def _columns(
 
 
 def _numbers(what: str, then: FloatArray, now: FloatArray) -> Iterator[Shift]:
-    """Numbers, and the share of them that is missing."""
+    """Numbers, and the share of missing numbers."""
     known = [X[~np.isnan(X)] for X in (then, now)]
     yield from _missing(what, [np.isnan(X) for X in (then, now)])
     if len(known[0]) and len(known[1]):
@@ -192,7 +194,7 @@ def _missing(what: str, missing: list[AnyArray]) -> Iterator[Shift]:
 def _cells(
     name: Any, cells: tuple[Cells, ...], not_compared: list[str], *, are_texts: bool
 ) -> Iterator[Shift]:
-    """One column of a table, as what its cells are in both sets together."""
+    """One column of a table, compared by the kind of its cells in both sets together."""
     what, (then, now) = f"feature {name}", cells
     if then.kind == now.kind and then.kind in ("numbers", "dates"):
         yield from _numbers(what, then.values, now.values)
@@ -221,18 +223,18 @@ def _cells(
 
 
 def _plain(cells: Cells) -> list[Any]:
-    """Cells as objects, None where one is missing."""
+    """Cells as objects, with None for missing cells."""
     if cells.values.dtype == object:
         return cells.values.tolist()
     return [None if value != value else value for value in cells.values.tolist()]
 
 
 def _words(name: Any, texts: AnyArray, n_then: int) -> Iterator[Shift]:
-    """The words of texts, those that are not very rare."""
+    """The words of texts, except very rare words."""
     try:
         vectorizer = CountVectorizer(binary=True, min_df=_LEAST_EXPECTED)
         there = sp.csr_array(vectorizer.fit_transform(texts.tolist()))
-    except ValueError:  # no word is in so many of them
+    except ValueError:  # no word occurs in so many of them
         return
     names = [f"{name}: {word}" for word in vectorizer.get_feature_names_out()]
     yield from _presence(there[:n_then], there[n_then:], names)

@@ -1,8 +1,8 @@
 """Which rows a model can code without review, and the order and suggestions for the other rows.
 
-A row is sure if its predicted path ends where the model would end it without any thresholds:
-nothing was left out because it was not probable enough. The others get the most probable classes as
-suggestions, and the features that speak for the first and for the second of them.
+A row is sure if its predicted path ends where it would end without thresholds, so that no label was
+omitted because of a low probability. The other rows get the most probable classes as suggestions,
+and the features that support the first two of them.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ ORDERS = {
     "cost": "largest expected cost of the first suggestion first",
     "branch": "grouped by the class below which the first two suggestions differ, largest first",
 }
-#: So many features are found for each of the first two suggestions.
+#: The number of features for each of the first two suggestions.
 _TOP = 5
-#: A smaller probability of ending at a node is what rounding leaves.
+#: Smaller probabilities of ending at a node are due to rounding.
 _ROUNDING = 1e-12
 
 
@@ -173,7 +173,7 @@ def triage(
     classifier, tree = opened.model, opened.model.hierarchy_
     if not is_set(getattr(classifier, "min_confidence", 0.0)) and guarantee_of(model) is None:
         raise ValueError(
-            "The model has no thresholds, so that every row would count as sure. Set them with "
+            "The model has no thresholds, so every row would be sure. Set them with "
             "guarantee_error(model, X, y, max_error=0.05).apply(model), on rows that it was not "
             "fitted on, or with min_confidence."
         )
@@ -216,14 +216,14 @@ def triage(
 
 
 def _note(opened: Any, found: list[PairReason | None], second: IntArray) -> str:
-    """Why rows that have two suggestions have no reasons; empty if all have some."""
+    """Why rows with two suggestions have no reasons; empty if all rows have reasons."""
     without = sum(reason is None for reason, v in zip(found, second.tolist(), strict=True) if v > 0)
     if not without:
         return ""
     names = why_no_reasons(opened)
     rows = "The rows" if without == int((second > 0).sum()) else f"{without:,} rows"
-    why = f", which {names} does not have" if names else ", and none decides there"
-    return f"{rows} for review come without reasons: these are weights of linear classifiers{why}."
+    why = f", which {names} does not have" if names else ", and none decides about these rows"
+    return f"{rows} for review have no reasons, because reasons require linear classifiers{why}."
 
 
 def _check(tree: Hierarchy, level: Any, k: Any, order: Any, costs: Any) -> None:
@@ -245,7 +245,7 @@ def _check(tree: Hierarchy, level: Any, k: Any, order: Any, costs: Any) -> None:
 
 
 def _at(tree: Hierarchy, nodes: IntArray, level: int | None) -> IntArray:
-    """Nodes as far as a level; those above it as they are."""
+    """The ancestors of nodes at a level; nodes above the level as they are."""
     if level is None:
         return nodes
     return np.where(tree.levels[nodes] >= level, tree._at_level(nodes, level), nodes)
@@ -255,7 +255,7 @@ def _at(tree: Hierarchy, nodes: IntArray, level: int | None) -> IntArray:
 
 
 def _suggest(classifier: Any, X: Any, level: int | None, k: int) -> tuple[IntArray, FloatArray]:
-    """The most probable classes of every row, each another one at the level."""
+    """The most probable classes of every row, all different at the level."""
     tree = classifier.hierarchy_
     n_rows = n_rows_of(X)
     nodes, proba = np.full((n_rows, k), -1, dtype=np.intp), np.zeros((n_rows, k))
@@ -266,7 +266,7 @@ def _suggest(classifier: Any, X: Any, level: int | None, k: int) -> tuple[IntArr
         flat = paths.reshape(n_rows * k, *paths.shape[2:])
         nodes = nodes_of(read_labels(flat), tree).reshape(n_rows, k)
         return np.where(nodes > 0, nodes, -1), np.where(nodes > 0, proba, 0.0)
-    # Whole subtrees at the level, and what ends above it.
+    # Whole subtrees at the level, and paths that end above it.
     for rows, mass in _masses(classifier, X):
         columns = np.arange(1, tree.n_nodes)
         at = _at(tree, columns, level)
@@ -280,14 +280,14 @@ def _suggest(classifier: Any, X: Any, level: int | None, k: int) -> tuple[IntArr
 
 
 def _masses(classifier: Any, X: Any) -> Iterator[tuple[slice, FloatArray]]:
-    """For some rows after the other, the probability that a path ends at each node."""
+    """For chunks of rows, the probability that a path ends at each node."""
     tree = classifier.hierarchy_
     for rows in chunks_of_rows(X, 2 * tree.n_nodes) if n_rows_of(X) else ():
         proba = classifier.predict_node_proba(slice_rows(X, rows))
         mass = proba.copy()
         np.subtract.at(mass.T, tree.parent[1:], proba[:, 1:].T)
         mass[:, 0] = 0.0
-        # What rounding leaves of a class at which no path ends.
+        # Due to rounding, for a class at which no path ends.
         yield rows, np.where(mass > _ROUNDING, mass, 0.0)
 
 
@@ -297,7 +297,7 @@ def _masses(classifier: Any, X: Any) -> Iterator[tuple[slice, FloatArray]]:
 def _expected_costs(
     classifier: Any, X: Any, first: IntArray, level: int | None, costs: Mapping[Any, float]
 ) -> FloatArray:
-    """What it costs on average to code every row as its first suggestion."""
+    """The expected cost of coding every row as its first suggestion."""
     tree = classifier.hierarchy_
     of_class = _costs_of(tree, costs)
     code = _at(tree, np.arange(tree.n_nodes), level)
@@ -309,22 +309,20 @@ def _expected_costs(
 
 
 def _costs_of(tree: Hierarchy, costs: Mapping[Any, float]) -> FloatArray:
-    """The cost of every node: its own, or that of the nearest class above it, else 1."""
+    """The cost of every node: its own, or that of its nearest ancestor with a cost, otherwise 1."""
     found = np.full(tree.n_nodes, np.nan)
     found[0] = 1.0
     for name, cost in costs.items():
         if not (isinstance(cost, int | float | np.number) and 0 <= cost < np.inf):
-            raise ValueError(
-                f"The cost of {name!r} must be a number that is not negative; got {cost!r}."
-            )
+            raise ValueError(f"The cost of {name!r} must be a non-negative number; got {cost!r}.")
         found[tree.find(name)] = float(cost)
-    for node in np.flatnonzero(np.isnan(found)).tolist():  # a parent comes before its children
+    for node in np.flatnonzero(np.isnan(found)).tolist():  # parents come before their children
         found[node] = found[tree.parent[node]]
     return found
 
 
 def _by_branch(tree: Hierarchy, suggestions: IntArray) -> FloatArray:
-    """A rank by the node below which the first two suggestions part: large groups first."""
+    """A rank by the node below which the first two suggestions differ: large groups first."""
     if suggestions.shape[1] < 2:
         return np.zeros(len(suggestions))
     doubtful = np.array(
@@ -348,7 +346,7 @@ def _together(order: IntArray, keys: list[Any]) -> IntArray:
 
 
 def _keys(X: Any) -> list[Any]:
-    """Something that is the same for rows with the same content."""
+    """A key that is equal for rows with the same content."""
     if sp.issparse(X):
         X = sp.csr_array(X)
         ends = X.indptr.tolist()

@@ -1,8 +1,8 @@
-"""Whether a model still sees what it was made for: rows of then against rows of now.
+"""Whether rows and predictions have changed since a model was fitted, without labels.
 
-No labels are needed. What the model says about both sets of rows is compared by two-sample tests
-that are valid for few rows, too, and the threshold of an alarm is divided among all of them: where
-nothing has changed, an alarm is as rare as it was asked to be.
+The predictions for old and new rows are compared by two-sample tests that are valid for few rows,
+too. The significance level is divided among all tests, so that the probability of an alarm without
+a change is at most the chosen one.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from hiclass._rows import chunks_of_rows, n_rows_of, slice_rows
 from hiclass._typing import FloatArray, IntArray
 from hiclass._wrapping import unwrap_fitted
 
-#: Classes, or features, that are shown.
+#: The number of classes, or features, that are shown.
 _MOST_SHOWN = 10
-#: So many columns that were not compared are named.
+#: The number of columns that were not compared and are named.
 _MOST_NAMED = 5
-#: The comparison that is about rows which belong to no class.
+#: The comparison about rows that belong to no class.
 OUTSIDE = "outside score (how little rows resemble any class)"
 
 
@@ -176,7 +176,7 @@ def compare_use(
     rows = [opened.transform(X) for X in (X_then, X_now)]
     n_then, n_now = (n_rows_of(X) for X in rows)
     if not n_then or not n_now:
-        raise ValueError("There are no rows to compare. Give at least one old and one new row.")
+        raise ValueError("There are no rows to compare. Pass at least one old and one new row.")
     decisions = [opened.model._decide(X) for X in rows]
     names = open_model(model, feature_names).names
     shifts, classes = [], []
@@ -287,7 +287,7 @@ def outside_score(model: Any, X: Any) -> FloatArray:
 
 
 def _outside(model: Any, rows: Any) -> FloatArray:
-    """The outside scores of rows as the classifier sees them."""
+    """The outside scores of transformed rows."""
     tree = model.hierarchy_
     levels = [nodes for nodes in tree.nodes_by_level[1:] if len(nodes) > 1]
     score = np.zeros(n_rows_of(rows))

@@ -1,6 +1,6 @@
-"""Labels as users write them, to codes: the only room that sees labels of all forms and types.
+"""Convert labels of users to codes: the only room that sees labels of all forms and types.
 
-Comes in: ``y`` as a list, an array or a frame, with any type of label, missing at the end of paths.
-Goes out: integer codes per level (``columns``), or codes per row for several labels (``sets``), and
-how the labels were written. Called by ``hierarchy`` and ``_targets``.
+Input: ``y`` as a list, an array or a frame, with any type of label, missing at the end of paths.
+Output: integer codes per level (``columns``), or codes per row for several labels (``sets``), and
+the format of the labels. Called by ``hierarchy`` and ``_targets``.
 """

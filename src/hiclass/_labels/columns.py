@@ -1,12 +1,12 @@
-"""Labels as users write them -> one column of integer codes per level.
+"""Labels of users -> one column of integer codes per level.
 
 This is where strings enter. Whatever holds the labels (lists, ragged lists, NumPy, pandas, polars,
-Arrow), the result is a :class:`LabelColumns`: per level the sorted distinct labels and, per row,
-the rank of its label among them, or -1 where the label is missing. Nothing here knows about trees.
+Arrow), the result is a :class:`LabelColumns`: per level, the sorted distinct labels and, per row,
+the rank of its label among them, or -1 if the label is missing. Nothing here knows about trees.
 
-Strings are encoded with a dict in one pass and are never converted to fixed-width unicode; integers
+Strings are encoded with a dict in one pass and are never converted to fixed-width unicode. Integers
 are encoded by a table or a sort. A dict would merge ``1``, ``True`` and ``1.0``, so types are
-looked at first, and a level that mixes them is refused.
+checked first, and a level that mixes them is rejected.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ import numpy as np
 
 from hiclass._typing import AnyArray, IntArray
 
-#: Kinds of labels of which any two can be compared.
+#: Kinds of labels whose values can all be compared with each other.
 _TOTAL_ORDER = ("str", "int", "bool", "float", "bytes", "date")
 
-#: What stands at a place that a shorter row does not have: missing, but without a spelling.
+#: The entry of a place that a shorter row does not have: missing, but without a value.
 _ABSENT = type("Absent", (), {"__repr__": lambda self: "<absent>"})()
 
 
@@ -36,15 +36,15 @@ class LabelColumns:
     Attributes
     ----------
     codes : list of ndarray of shape (n_rows,)
-        Per level the rank of each row's label among ``values``; -1 where it is missing.
+        Per level, the rank of each row's label among ``values``; -1 if it is missing.
     values : list of ndarray
-        Per level the distinct labels in ascending order.
+        Per level, the distinct labels in ascending order.
     ndim : {1, 2}
-        Whether the rows were single labels or paths.
+        Whether the rows were single labels (1) or paths (2).
     dtype : dtype
-        The type in which complete labels are handed back.
+        The type in which complete labels are returned.
     missing : object
-        The first spelling of "missing" that was seen, or the usual one for these labels.
+        The first missing value that was found, or the usual one for these labels.
     """
 
     codes: list[IntArray]
@@ -60,7 +60,7 @@ class LabelColumns:
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a single label is one of the spellings of "missing"."""
+    """Whether a single label is a missing value."""
     if value is None or value is _ABSENT:
         return True
     if isinstance(value, str | bytes):
@@ -129,16 +129,16 @@ def check_paths(columns: LabelColumns, *, allow_empty: bool = False, name: str =
 
 
 def refuse_path_tuples(columns: LabelColumns, remedy: str, name: str = "y") -> None:
-    """Refuse lists of path tuples, which are several labels per row but read as one path of tuples.
+    """Reject lists of path tuples, which are several labels per row but read as one path of tuples.
 
-    For labels without a hierarchy: in a given one, tuples may be labels.
+    For labels without a hierarchy: in a given hierarchy, tuples may be labels.
     """
     present = [values for values in columns.values if len(values)]
     if columns.ndim == 2 and present and all(isinstance(values[0], tuple) for values in present):
         row = int(np.argmax(columns.codes[0] >= 0))
         raise ValueError(
             f"Row {row} of {name} is a list of path tuples, several labels: {remedy}. A single "
-            f"path is a list or tuple of labels. Where tuples are labels themselves, give "
+            "path is a list or tuple of labels. If tuples are labels themselves, pass "
             f"hierarchy=Hierarchy.from_paths({name})."
         )
 
@@ -149,7 +149,7 @@ def plain(label: Any) -> Any:
 
 
 def object_array(items: list[Any]) -> AnyArray:
-    """Make a 1-D array of objects, whatever the objects are."""
+    """Create a 1-D array of arbitrary objects."""
     array = np.empty(len(items), dtype=object)
     array[:] = items
     return array
@@ -159,18 +159,18 @@ def object_array(items: list[Any]) -> AnyArray:
 
 
 def library_of(y: Any) -> str:
-    """The name of the package that a container comes from."""
+    """The name of the package of a container."""
     return type(y).__module__.partition(".")[0]
 
 
 def refuse_none(y: Any, name: str) -> None:
-    """Refuse to learn without labels, in the words that scikit-learn expects."""
+    """Reject missing labels, with the message that scikit-learn expects."""
     if y is None:
         raise ValueError(f"This estimator requires y to be passed, but the target {name} is None.")
 
 
 def check_not_empty(n_rows: int, name: str) -> None:
-    """Refuse labels of no rows."""
+    """Reject empty labels."""
     if n_rows == 0:
         raise ValueError(
             f"{name} is empty: it holds 0 labels (0 sample(s)) while a minimum of 1 is required."
@@ -183,7 +183,7 @@ def split_columns(y: Any, name: str) -> tuple[list[Any], int]:
     Also returns whether its rows were single values, 1, or sequences, 2.
     """
     refuse_none(y, name)
-    # A scalar (pandas.NA), a class or a query that is not run yet (LazyFrame) holds no labels.
+    # A scalar (pandas.NA), a class or an unevaluated query (LazyFrame) holds no labels.
     library = library_of(y) if hasattr(y, "__len__") and not isinstance(y, type) else ""
     if library in _FRAMES:
         read_column, columns_of = _FRAMES[library]
@@ -197,9 +197,8 @@ def split_columns(y: Any, name: str) -> tuple[list[Any], int]:
     bare = isinstance(y, str | bytes | dict | set | type) or not hasattr(y, "__len__")
     if bare or type(y).__module__.startswith("scipy.sparse"):
         raise TypeError(
-            f"{name} must be array-like, one label or one path of labels per row; "
-            f"got {type(y).__name__}. Several labels per row need multi_label=True, where that is "
-            f"offered."
+            f"{name} must be array-like, one label or one path of labels per row; got "
+            f"{type(y).__name__}. Several labels per row require multi_label=True, if available."
         )
     if isinstance(y, np.ndarray):
         if y.ndim == 1:
@@ -214,13 +213,13 @@ def split_columns(y: Any, name: str) -> tuple[list[Any], int]:
 
 
 def lists_of_paths(name: str) -> str:
-    """The code that turns an array of rows, paths and levels into what is read."""
+    """The code that converts an array of rows, paths and levels to a supported form."""
     return f"[[tuple(path) for path in row if path[0]] for row in {name}.tolist()]"
 
 
 def _check_width(columns: list[Any], name: str) -> list[Any]:
     if not columns:
-        raise ValueError(f"{name} has no columns; it needs one per level.")
+        raise ValueError(f"{name} has no columns. Pass one column per level.")
     return columns
 
 
@@ -238,7 +237,7 @@ def _split_sequence(y: Any, name: str) -> tuple[list[Any], int]:
         row = is_path.index(not is_path[0])
         raise ValueError(
             f"{name} mixes single labels and paths: row 0 is {rows[0]!r}, row {row} is "
-            f"{rows[row]!r}. Write every row as a path, for example [{'label'!r}]."
+            f"{rows[row]!r}. Use a path for every row, for example [{'label'!r}]."
         )
     if isinstance(rows[0], np.ndarray) and len(set(map(_array_type, rows))) == 1:
         return split_columns(np.stack(rows), name)
@@ -254,7 +253,7 @@ def _pandas(column: Any) -> Any:
     """A pandas Series as an array of a plain type, or as a list of objects."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iubf":
         return column.to_numpy()
-    # astype first: to_numpy would make floats of integer categories beside a missing one.
+    # astype first: to_numpy would convert integer categories to floats if one is missing.
     return np.asarray(column.astype(object), dtype=object).tolist()
 
 
@@ -279,7 +278,7 @@ Encoded = tuple[IntArray, AnyArray, tuple[int, Any] | None]
 
 
 def _encode(column: Any, place: str, name: str) -> Encoded:
-    """Return codes, sorted distinct labels, and (row, spelling) of the first missing one."""
+    """Return codes, sorted distinct labels, and (row, value) of the first missing label."""
     if not isinstance(column, np.ndarray):
         return _encode_objects(column, place)
     kind = column.dtype.kind
@@ -291,14 +290,14 @@ def _encode(column: Any, place: str, name: str) -> Encoded:
         raise ValueError("Complex data not supported: labels cannot be complex numbers.")
     if kind == "V":
         raise TypeError(
-            f"{place} is a structured array ({column.dtype}). For one path per row give its fields "
-            f"as columns, for example pandas.DataFrame({name})."
+            f"{place} is a structured array ({column.dtype}). For one path per row, pass its "
+            f"fields as columns, for example pandas.DataFrame({name})."
         )
     items = column.tolist()
     if kind in "mM" and int in map(type, items):
         raise TypeError(
-            f"{place} is of type {column.dtype}, which Python has no type for. Convert it, for "
-            f"example to strings."
+            f"{place} is of type {column.dtype}, which has no Python type. Convert it, for example "
+            "to strings."
         )
     codes, values, first_missing = _encode_objects(items, place)
     return codes, values.astype(column.dtype) if kind in "US" else values, first_missing
@@ -310,7 +309,7 @@ def _encode_integers(column: AnyArray) -> tuple[IntArray, AnyArray]:
         codes, values = _encode_integers(column.view(np.uint8))
         return codes, values.astype(bool)
     low, high = int(column.min()), int(column.max())
-    # Differences of signed integers may wrap; seen as unsigned they are right.
+    # Differences of signed integers may overflow; as unsigned integers, they are correct.
     least = column.dtype.type(low)
     offset = (column - least).view(f"u{column.dtype.itemsize}")
     distinct, codes = rank_keys(offset, high - low + 1)
@@ -318,20 +317,20 @@ def _encode_integers(column: AnyArray) -> tuple[IntArray, AnyArray]:
 
 
 def rank_keys(keys: AnyArray, space: int) -> tuple[AnyArray, IntArray]:
-    """Distinct keys, ascending, and the rank of each key: by a table if the space is small."""
+    """Distinct keys in ascending order, and the rank of each key; a small range uses a table."""
     if space > 16 * len(keys):
         distinct, rank = np.unique(keys, return_inverse=True)
         return distinct, rank.astype(np.intp, copy=False)
     seen = np.zeros(space, dtype=bool)
     seen[keys] = True
     distinct = np.flatnonzero(seen)
-    table = np.empty(space, dtype=np.intp)  # only where there are keys is it ever touched
+    table = np.empty(space, dtype=np.intp)  # only touched where there are keys
     table[distinct] = np.arange(len(distinct))
     return distinct, table[keys]
 
 
 def _encode_floats(column: AnyArray, place: str) -> Encoded:
-    """Rank floats that stand for integers; NaN is missing."""
+    """Rank floats that represent integers; NaN is missing."""
     missing = np.isnan(column)
     first = (int(np.argmax(missing)), float("nan")) if missing.any() else None
     known = column[~missing]
@@ -347,8 +346,8 @@ def _encode_floats(column: AnyArray, place: str) -> Encoded:
 def _refuse_float(value: float, row: int, place: str) -> None:
     reason = "continuous" if np.isfinite(value) else "infinite"
     raise ValueError(
-        f"Unknown label type: {reason}. {place} has {value} in row {row}; classes are names or "
-        f"whole numbers. For a regression target use a regressor, or bin the values first."
+        f"Unknown label type: {reason}. {place} has {value} in row {row}; classes must be names or "
+        "whole numbers. For a regression target use a regressor, or bin the values first."
     )
 
 
@@ -362,10 +361,10 @@ def _encode_objects(column: list[Any], place: str) -> Encoded:
         row = next(i for i, v in enumerate(column) if not is_hashable(v))
         raise TypeError(
             f"{place} has {column[row]!r} in row {row}, a {type(column[row]).__name__}, which "
-            f"cannot be a label. Labels are strings, integers or other hashable values."
+            "cannot be a label. Labels must be strings, integers or other hashable values."
         ) from None
     kinds = _kinds(seen)
-    if kinds != {"str"}:  # 1, True and 1.0 are one key of a dict: look at every value
+    if kinds != {"str"}:  # 1, True and 1.0 are one key of a dict, so every value is checked
         kinds = _kinds(column)
     if len(kinds) > 1:
         kinds = _check_kinds(column, place)
@@ -381,7 +380,7 @@ def _encode_objects(column: list[Any], place: str) -> Encoded:
                 row = next(i for i, v in enumerate(column) if v is value)
                 _refuse_float(float(value), row, place)
     labels = sort_labels(labels, kind, place)
-    # Codes were given in order of appearance; what is not a label, is missing, ranks as -1.
+    # Codes are in order of appearance; missing labels have rank -1.
     rank = np.full(len(seen), -1, dtype=np.intp)
     rank[[seen[label] for label in labels]] = np.arange(len(labels))
     codes = rank[codes]
@@ -389,37 +388,37 @@ def _encode_objects(column: list[Any], place: str) -> Encoded:
 
 
 def sort_labels(labels: list[Any], kind: str, place: str) -> list[Any]:
-    """Sort labels; refuse those that have no order, or (as sets) only a partial one."""
+    """Sort labels; reject labels that have no order, or (as sets) only a partial one."""
     try:
         labels = sorted(labels)
         if kind in _TOTAL_ORDER:
             return labels
-        # One label alone is never compared by a sort, and sets are only by what they contain.
+        # A single label is never compared by a sort, and sets are compared by inclusion.
         ordered = not any(label < label for label in labels[:1])
         ordered = ordered and all(a < b for a, b in itertools.pairwise(labels))
     except (TypeError, ArithmeticError):  # ArithmeticError: NaN as a decimal number
         ordered = False
     if not ordered:
         raise TypeError(
-            f"{place} holds labels of type {kind}, which cannot be ordered. Use strings or whole "
-            f"numbers."
+            f"{place} holds labels of type {kind}, which cannot be sorted. Use strings or whole "
+            "numbers."
         )
     return labels
 
 
 def as_values(labels: list[Any], kind: str) -> AnyArray:
-    """An array of labels: numbers as numbers where they fit, everything else as objects."""
+    """An array of labels: numbers as numbers if possible, everything else as objects."""
     labels = [plain(label) for label in labels]
     if kind in ("int", "bool", "float"):
         array = np.asarray(labels)
-        # NumPy makes floats of integers that no integer type holds together.
+        # NumPy converts integers to floats if no integer type holds all of them.
         if array.dtype.kind in {"int": "iu", "bool": "b", "float": "f"}[kind]:
             return array
     return object_array(labels)
 
 
 def _kind_of_type(t: type) -> str | None:
-    """The kind of label that a type stands for; None for types that only spell "missing"."""
+    """The kind of label of a type; None for types of missing values only."""
     if issubclass(t, str):
         return "str"
     if issubclass(t, bool | np.bool_):
@@ -438,7 +437,7 @@ def _kinds(values: Iterable[Any]) -> set[str]:
 
 
 def _check_kinds(column: list[Any], place: str) -> set[str]:
-    """Look again, value by value: an empty string or NaN beside integers is only missing."""
+    """Check again, value by value: an empty string or NaN next to integers is only missing."""
     seen: dict[str, int] = {}
     for row, value in enumerate(column):
         if not is_missing(value):
@@ -454,7 +453,7 @@ def _check_kinds(column: list[Any], place: str) -> set[str]:
 
 
 def is_hashable(value: Any) -> bool:
-    """Tell whether a value has a hash: a tuple with a list in it has none."""
+    """Whether a value has a hash; a tuple that contains a list does not."""
     try:
         hash(value)
     except TypeError:
@@ -471,7 +470,7 @@ def kind_of(values: AnyArray) -> str:
     ]
 
 
-# -- what the columns have in common -----------------------------------------------------------
+# -- all columns -----------------------------------------------------------------------------------
 
 
 def _common_dtype(values: list[AnyArray]) -> np.dtype[Any]:
@@ -484,9 +483,9 @@ def _common_dtype(values: list[AnyArray]) -> np.dtype[Any]:
 
 
 def _missing_label(values: list[AnyArray], first: list[tuple[int, Any] | None]) -> Any:
-    """The first spelling of "missing" in reading order, or the usual one for these labels."""
+    """The first missing value in reading order, or the usual one for these labels."""
     spelled = [(found[0], level, found[1]) for level, found in enumerate(first) if found]
-    if spelled:  # rows differ or levels do, so spellings are never compared
+    if spelled:  # rows or levels differ, so values are never compared
         return min(spelled, key=lambda s: s[:2])[2]
     kinds = {kind_of(v) for v in values if len(v)}
     if "str" in kinds:

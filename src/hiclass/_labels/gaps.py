@@ -60,7 +60,7 @@ def truncate_at_gap(y: Any) -> Any:
 
 
 def _mask_pandas(frame: Any, drop: AnyArray) -> Any:
-    """A copy of a frame without some of its labels; whole numbers stay whole numbers."""
+    """A copy of a frame without some of its labels; integers stay integers."""
     frame = frame.copy()
     for j in np.flatnonzero(drop.any(axis=0)).tolist():
         column = frame.iloc[:, j]

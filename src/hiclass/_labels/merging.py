@@ -1,4 +1,4 @@
-"""Labels of two sets of rows in one: equal labels get equal codes."""
+"""Combine the labels of two sets of rows: equal labels get equal codes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def merge_labels(a: LabelColumns, b: LabelColumns, names: tuple[str, str]) -> La
     if a.ndim != b.ndim and n_levels > 1:
         one, other = names if a.ndim == 1 else names[::-1]
         raise ValueError(
-            f"{one} holds one label per row but {other} holds paths of {n_levels} levels. "
-            f"Give both in the same form."
+            f"{one} holds one label per row but {other} holds paths of {n_levels} levels. Pass "
+            "both in the same form."
         )
     codes, values = [], []
     for level in range(n_levels):
@@ -39,7 +39,7 @@ def _level(side: LabelColumns, level: int) -> tuple[IntArray, AnyArray]:
 
 
 def _union(a: AnyArray, b: AnyArray, names: str) -> tuple[AnyArray, tuple[IntArray, IntArray]]:
-    """Union of two sorted arrays, and for each the place of its values in it (-1 stays -1)."""
+    """Union of two sorted arrays, and the positions of their values in it (-1 stays -1)."""
     if len(a) == 0 or len(b) == 0 or (a.dtype == b.dtype and np.array_equal(a, b)):
         union = a if len(a) else b
         places = np.append(np.arange(len(union)), -1)

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-#: What separates levels in files that people have; the longer spelling before the shorter one.
+#: Separators of levels that occur in practice; longer ones before shorter ones.
 SEPARATORS = (" > ", " / ", " | ", " :: ", " » ", " → ", "::", ">", "/", "|", "\\")
-#: Such a share of the labels has a separator, and shares its first part with another label.
+#: The share of labels that must have a separator and share their first part with another label.
 _MOST = 0.5
-#: So many different labels say something about how labels are written.
+#: The smallest number of distinct labels for a conclusion.
 _FEWEST = 3
 
 

@@ -1,9 +1,9 @@
-"""``DiscriminantClassifier``: many classes of dense rows from one matrix of sums of products.
+"""``DiscriminantClassifier``: many classes of dense rows from one covariance matrix.
 
-All classes share the covariance within classes, so that one pass over the rows and one
-factorisation serve a thousand classes as well as two. How far the covariance is shrunk, how much
-small classes and shares of classes count, and how sharp the probabilities are is chosen on rows
-that are left out, one at a time: what a model without a row says is known in closed form.
+All classes share the covariance within classes, so one pass over the rows and one factorisation are
+sufficient for any number of classes. The shrinkage of the covariance, the correction for small
+classes, the weight of class shares and the sharpness of the probabilities are chosen by
+leave-one-out, for which there is a closed form.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from hiclass._compat import (
 from hiclass._linear.kernel_ridge import median_squared_distance, root_of, row_blocks, similarities
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
-#: What is tried: shrinkages of the covariance, parts of the error of a mean that its length is
-#: corrected by, and weights of the shares of classes.
+#: The candidates: shrinkages of the covariance, corrections of the length of a mean (as parts of
+#: its error), and weights of the class shares.
 _SHRINKAGES = (0.1, 0.01, 0.001, 0.5, 0.9)
 _CORRECTIONS = (0.5, 0.0, 1.0)
 _SHARE_WEIGHTS = (5.0, 1.0, 10.0, 0.0)
-#: Factors of the scores, from probabilities that are sharp to flat ones.
+#: Factors of the scores, from sharp to flat probabilities.
 _FACTORS = tuple(1.35**j for j in range(2, -12, -1))
-#: Rows that are left out, and scores of them at a time.
+#: The number of rows that are left out, and of their scores at a time.
 _FEWEST_LEFT_OUT, _MOST_LEFT_OUT, _MOST_SCORES = 500, 2000, 2_000_000
 
 
@@ -202,7 +202,7 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):
     def _fit_features(
         self, X: AnyArray, weight: FloatArray, rng: Any
     ) -> Callable[[AnyArray], AnyArray]:
-        """Draw the landmarks, and return the function that describes rows."""
+        """Draw the landmarks, and return the function that computes features."""
         self.landmarks_: AnyArray | None = None
         self.gamma_: float | None = None
         if self.n_landmarks:
@@ -214,7 +214,7 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):
         return self._describe
 
     def _describe(self, X: AnyArray) -> AnyArray:
-        """Rows as the model sees them: as they are, or by their similarities to landmarks."""
+        """The features of rows: the rows themselves, or their similarities to landmarks."""
         if self.landmarks_ is None or self.gamma_ is None:
             return X
         near = similarities(X, self.landmarks_, self.gamma_).astype(X.dtype)
@@ -266,7 +266,8 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):
         """
         X = self._check(X)
         best = np.empty(len(X), dtype=np.intp)
-        for rows in row_blocks(len(X), len(self.coef_)):  # scores of all rows may be too many
+        # the scores of all rows may need too much memory
+        for rows in row_blocks(len(X), len(self.coef_)):
             best[rows] = self._scores(X[rows]).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
@@ -286,18 +287,18 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):
 
 @dataclass(frozen=True)
 class Sums:
-    """What is kept of the rows: sums by class, and the spread within classes.
+    """The statistics of the rows: sums by class, and the scatter within classes.
 
     Attributes
     ----------
     count : ndarray of shape (n_classes,)
-        How many rows each class has, by weight.
+        The total weight of the rows of each class.
     total : ndarray of shape (n_classes, n_columns)
-        The sum of its rows, seen from the centre.
+        The sum of its rows, relative to the centre.
     centre : ndarray of shape (n_columns,)
         The mean of all rows.
     scatter : ndarray of shape (n_columns,)
-        Eigenvalues of the sum of the squared distances of rows from the means of their classes.
+        Eigenvalues of the scatter matrix within classes.
     axes : ndarray of shape (n_columns, n_columns)
         The eigenvectors, as columns.
     """
@@ -329,11 +330,11 @@ class Sums:
         return np.asarray((within @ self.inverse_variances(shrinkage)) / self.count)
 
     def freedom(self, fewer: float = 0.0) -> float:
-        """How many rows there are more than classes, less so many that are left out."""
+        """The number of rows minus the number of classes and of rows that are left out."""
         return max(float(self.count.sum()) - len(self.count) - fewer, 1.0)
 
     def spread(self) -> float:
-        """The mean variance of a column within classes; 1 where there is none."""
+        """The mean variance of a column within classes; 1 if it is zero."""
         return float(self.scatter.sum() / self.freedom() / len(self.scatter)) or 1.0
 
     def inverse_variances(self, shrinkage: float, fewer: float = 0.0) -> FloatArray:
@@ -359,13 +360,13 @@ class LeftOut:
     Attributes
     ----------
     rows : ndarray of shape (n_rows, n_columns)
-        The rows, seen from the centre, along the axes of the scatter.
+        The rows, relative to the centre, along the axes of the scatter.
     target : ndarray of shape (n_rows,)
         Their classes.
     weight : ndarray of shape (n_rows,)
-        How many rows each counts as.
+        The number of rows that each counts as.
     taken : ndarray of shape (n_rows,)
-        How much of its weight is left out: of a row that counts as several, one.
+        The weight that is left out: of a row that counts as several, one.
     """
 
     rows: AnyArray
@@ -381,9 +382,9 @@ def _sum_up(
     n_classes: int,
     describe: Callable[[AnyArray], AnyArray],
 ) -> Sums:
-    """Read all rows once, in blocks, and keep their sums."""
+    """Read all rows once, in blocks, and compute the sums."""
     count = np.bincount(target, weight).astype(np.float64)
-    # About any point near the mean: far from zero, products would be lost by rounding.
+    # Relative to a point near the mean: far from zero, rounding would destroy the products.
     start = describe(X[: min(len(X), 1000)]).mean(axis=0, dtype=np.float64)
     total = np.zeros((n_classes, len(start)))
     gram = np.zeros((len(start), len(start)))
@@ -406,7 +407,7 @@ def _sum_up(
 
 
 def _left_out(target: IntArray, weight: FloatArray, sums: Sums, rng: Any) -> IntArray:
-    """The rows that are left out one at a time: of classes that have others, at most so many."""
+    """The rows that are left out: a limited number from classes with other rows."""
     others = sums.count[target] - np.minimum(weight, 1) > 0
     some = np.flatnonzero(others)
     most = min(_MOST_LEFT_OUT, max(_FEWEST_LEFT_OUT, _MOST_SCORES // len(sums.count)))
@@ -418,9 +419,9 @@ def _left_out(target: IntArray, weight: FloatArray, sums: Sums, rng: Any) -> Int
 def _choose(
     sums: Sums, left_out: LeftOut, shrinkages: tuple[float, ...]
 ) -> tuple[float, float, float, float]:
-    """Shrinkage, correction and weight of shares with the fewest errors, and the factor.
+    """Shrinkage, correction and share weight with the fewest errors, and the factor.
 
-    On rows that are left out. Of equal numbers of errors, the first counts.
+    By leave-one-out. Ties go to the first candidate.
     """
     if not len(left_out.rows):  # every class has one row
         return shrinkages[0], 0.0, 1.0, 1.0
@@ -436,7 +437,7 @@ def _choose(
 def _count_errors(
     sums: Sums, left_out: LeftOut, shrinkage: float
 ) -> dict[tuple[float, float], float]:
-    """The weight of the rows that are wrong, by correction and weight of shares."""
+    """The weight of the wrong rows, by correction and share weight."""
     found = dict.fromkeys(itertools.product(_CORRECTIONS, _SHARE_WEIGHTS), 0.0)
     shares = sums.log_shares.astype(np.float32)
     for part in _parts(left_out, len(sums.count)):
@@ -452,7 +453,7 @@ def _count_errors(
 def _best_factor(
     sums: Sums, left_out: LeftOut, shrinkage: float, correction: float, share_weight: float
 ) -> float:
-    """The factor of the scores with the least log loss of rows that are left out."""
+    """The factor of the scores with the smallest leave-one-out log loss."""
     losses = np.zeros(len(_FACTORS))
     for part in _parts(left_out, len(sums.count)):
         plain = _scores_without(sums, part, shrinkage)
@@ -474,11 +475,11 @@ def _parts(left_out: LeftOut, n_classes: int) -> Iterator[LeftOut]:
 
 
 def _scores_without(sums: Sums, part: LeftOut, shrinkage: float) -> AnyArray:
-    """Scores of rows but for corrections and shares of classes, each by a model without the row.
+    """Leave-one-out scores of rows, without corrections and class shares.
 
-    Without a row x of class c, of which a weight u is taken, the mean of c moves away from it, and
-    the scatter loses ``u n / (n - u) (x - m) (x - m)'``, of which the inverse is known (Sherman and
-    Morrison). The variance towards which the covariance is shrunk stays.
+    Without a row x of class c, of which a weight u is removed, the mean of c moves away from it,
+    and the scatter decreases by ``u n / (n - u) (x - m) (x - m)'``, whose inverse is known (Sherman
+    and Morrison). The variance towards which the covariance is shrunk stays the same.
     """
     u, c, x, means = part.taken, part.target, part.rows, sums.turned_means
     rows = np.arange(len(u))
@@ -489,7 +490,8 @@ def _scores_without(sums: Sums, part: LeftOut, shrinkage: float) -> AnyArray:
     lost = (1 - shrinkage) * u * n / (n - u) / sums.freedom(1.0)
     e = away * inverse
     gain = lost / np.maximum(1 - lost * _dots(e, away), 1e-6)
-    # x'Am - m'Am / 2 with A the inverse, and the same along e, which is what the row itself adds.
+    # x'Am - m'Am / 2, where A is the inverse, and the same along e, the direction of the row
+    # itself.
     scores = (x * inverse) @ means.T
     classes, place = np.unique(c, return_inverse=True)
     along = scores - ((means[classes] * inverse) @ means.T)[place]
@@ -503,7 +505,7 @@ def _scores_without(sums: Sums, part: LeftOut, shrinkage: float) -> AnyArray:
 def _corrected(
     plain: AnyArray, sums: Sums, part: LeftOut, shrinkage: float, correction: float
 ) -> AnyArray:
-    """Scores with the lengths of means corrected; the class of a row has that row less."""
+    """Scores with corrected lengths of means; the class of a row does not include the row."""
     longer = 0.5 * correction * sums.errors(shrinkage)
     scores = plain + longer
     n = sums.count[part.target]

@@ -1,7 +1,7 @@
 """``FastLinearSVC``: a linear support vector machine that learns all classes in the same passes.
 
-Its ``fit`` checks rows and classes and calls the solver. :func:`fit_checked` does it without the
-checks for an engine that hands out slices of rows that were checked as a whole.
+Its ``fit`` checks rows and classes and calls the solver. :func:`fit_checked` skips the checks, for
+an engine that passes slices of rows that were checked as a whole.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ class FastLinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", reset=False)
         if sp.issparse(X):
-            # Or all weights would be converted, however few the rows are.
+            # Otherwise, all weights would be converted, even for few rows.
             X = X.astype(self.coef_.dtype, copy=False)
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         return np.asarray(scores.reshape(-1) if scores.shape[1] == 1 else scores)
@@ -221,7 +221,7 @@ class FastLinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
 
 
 def has_own_generator(estimator: Any) -> bool:
-    """Whether what an estimator finds does not depend on what other threads fit.
+    """Whether the result of an estimator does not depend on other threads.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def fit_checked(estimator: Any, X: Any, target: IntArray, fit_params: dict[str, 
 
 
 def fits_together(X: Any, norm: float) -> Callable[[Any], bool]:
-    """Which estimators :func:`fit_together` can fit to rows of a matrix.
+    """The estimators that :func:`fit_together` can fit to rows of a matrix.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ def fits_together(X: Any, norm: float) -> Callable[[Any], bool]:
         is_csr(X)
         and X.dtype in (np.float64, np.float32)
         and X.indices.dtype == X.indptr.dtype == np.int32
-        # Those of other processes cannot be written: to compile anew takes longer than it gains.
+        # Arrays of other processes are read-only: compiling again takes longer than it saves.
         and X.data.flags.writeable
         and X.has_canonical_format
     )
@@ -299,7 +299,7 @@ def fits_together(X: Any, norm: float) -> Callable[[Any], bool]:
         if type(estimator) is not FastLinearSVC or not has_own_generator(estimator):
             return False
         problem = None if estimator.class_weight is not None else _problem_of(estimator)
-        # Not a number is in no precision either: the fit of that problem raises the error.
+        # NaN does not fit any precision: the fit of that problem raises the error.
         largest = norm**2 if problem is None else norm**2 + problem.bias**2
         return problem is not None and precision(problem.tol, largest) is np.float32
 
@@ -313,7 +313,7 @@ def fit_together(
     targets: list[IntArray],
     most_columns: int,
 ) -> list[IntArray | None] | None:
-    """Fit estimators to rows of one matrix in one call, on the columns that occur in these.
+    """Fit estimators to rows of one matrix in one call, on the columns that occur in them.
 
     Parameters
     ----------
@@ -357,7 +357,7 @@ def fit_together(
 
 
 def _problem_of(svc: Any) -> Problem | None:
-    """What an estimator solves; None if a parameter is invalid."""
+    """The problem that an estimator solves; None if a parameter is invalid."""
     if not is_seed(svc.random_state):
         return None
     try:
@@ -376,7 +376,7 @@ def _problem_of(svc: Any) -> Problem | None:
 
 
 def is_seed(seed: Any) -> bool:
-    """Whether ``seed`` is a usual ``random_state``; one of another type may be one, too."""
+    """Whether ``seed`` is a usual ``random_state``; other types may be valid, too."""
     if type(seed) is int:
         return 0 <= seed < 2**32
     return seed is None or isinstance(seed, np.random.RandomState)
@@ -404,18 +404,18 @@ def _problem(svc: Any) -> Problem:
 
 
 def _check_all_count(classes: AnyArray, target: IntArray, weight: AnyArray) -> None:
-    """Refuse a class without weight."""
+    """Reject a class without weight."""
     total = np.bincount(target[weight > 0], minlength=len(classes))
     if not total.all():
         raise ValueError(
             f"All rows of the class {classes.tolist()[total.argmin()]!r} have a sample weight of "
-            f"0, so that it cannot be told from the other classes. Leave these rows out, or give "
-            f"them a small weight."
+            "0, so it cannot be separated from the other classes. Leave these rows out, or give "
+            "them a small weight."
         )
 
 
 def _fit(svc: Any, X: Any, target: IntArray, sample_weight: AnyArray | None) -> None:
-    """Solve the problem and set what is fitted but ``classes_`` and ``n_features_in_``."""
+    """Solve the problem and set the fitted attributes but ``classes_`` and ``n_features_in_``."""
     class_weight = _class_weight(svc, target)
     solve = _solver_of(svc)
     if solve is None:
@@ -443,7 +443,7 @@ def _fit(svc: Any, X: Any, target: IntArray, sample_weight: AnyArray | None) -> 
 
 
 def _set_solution(svc: Any, found: Solution) -> None:
-    """Set what is fitted but ``classes_`` and ``n_features_in_``."""
+    """Set all fitted attributes except ``classes_`` and ``n_features_in_``."""
     svc.solver_ = "numba"
     svc.coef_ = found.weights
     svc.intercept_ = svc.intercept_scaling * found.intercept.astype(np.float64)
@@ -481,11 +481,11 @@ def _solver_of(svc: Any) -> Any:
 def _fit_by_liblinear(
     svc: Any, X: Any, target: IntArray, class_weight: AnyArray, sample_weight: AnyArray | None
 ) -> None:
-    """Let scikit-learn's ``LinearSVC`` solve the problem."""
+    """Solve the problem with scikit-learn's ``LinearSVC``."""
     if sp.issparse(X):
         X = _as_rows(X)
         if X.indices.dtype != np.int32 and max(X.nnz, X.shape[1]) <= _MAX_INT32:
-            # liblinear takes no other indices.
+            # liblinear does not accept other index types.
             parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
             X = sp.csr_matrix(parts, shape=X.shape)
     other = LinearSVC(
@@ -500,7 +500,7 @@ def _fit_by_liblinear(
         random_state=_seed(svc.random_state),
     )
     with warnings.catch_warnings():
-        # Classes were checked before, and those of a local problem may well be many.
+        # Classes were checked before, and a local problem may have many.
         warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
         other.fit(X, target, sample_weight)
     svc.solver_ = "liblinear"
@@ -510,7 +510,7 @@ def _fit_by_liblinear(
 
 
 def _as_rows(X: Any) -> Any:
-    """Rows as a CSR matrix without duplicate entries, of which none is changed."""
+    """Rows as a CSR matrix without duplicate entries; the input is not changed."""
     if not sp.issparse(X):
         return _filled(X)
     if X.has_canonical_format:
@@ -521,7 +521,7 @@ def _as_rows(X: Any) -> Any:
 
 
 def _filled(X: AnyArray) -> Any:
-    """Dense rows as a CSR matrix; several times faster than that of SciPy."""
+    """Dense rows as a CSR matrix; several times faster than SciPy."""
     if X.size > _MAX_INT32:
         return sp.csr_matrix(X)
     places = np.flatnonzero(X)
@@ -532,7 +532,7 @@ def _filled(X: AnyArray) -> Any:
 
 
 def _seed(random_state: Any) -> int:
-    """A seed for the solver; an integer is one."""
+    """A seed for the solver; an integer is used as it is."""
     if isinstance(random_state, int | np.integer):
         return int(random_state)
     return int(check_random_state(random_state).randint(_MAX_INT32))

@@ -1,16 +1,16 @@
-"""What numba compiles of the solver: all of it is in this file, whose age its cache looks at.
+"""The part of the solver that numba compiles, in one file because numba's cache depends on it.
 
 Dual coordinate descent visits one row after the other (Hsieh, Chang, Lin, Keerthi and Sundararajan,
-"A dual coordinate descent method for large-scale linear SVM", ICML 2008). To tell one class from
-all others is a problem for each class, but all have the same rows. Here one visit of a row serves
-all classes of a block: weights are stored by column and then by class, so that an entry of the row
-is read once, and what follows is arithmetic on a few numbers that lie side by side.
+"A dual coordinate descent method for large-scale linear SVM", ICML 2008). One-vs-rest has one
+problem per class, but all of them have the same rows. Here, one visit of a row updates all classes
+of a block: weights are stored by column and then by class, so that an entry of the row is read
+once, followed by arithmetic on a few contiguous numbers.
 
-One call solves many problems on rows of the same matrix, since a small one takes less time than
-the calls of NumPy that would prepare it: rows are copied and their columns numbered here, too.
+One call solves many problems on rows of the same matrix, because a small problem takes less time
+than the NumPy calls that would prepare it: rows are copied and their columns numbered here, too.
+The random generator belongs to the call, so threads do not matter.
 
-The generator of random numbers belongs to the call: threads do not matter. Functions are plain
-Python, which tests run as it is.
+Functions are plain Python, which tests also run without numba.
 """
 
 from __future__ import annotations
@@ -23,33 +23,34 @@ import numpy as np
 
 from hiclass._typing import AnyArray, IntArray
 
-#: How many classes are solved at once, at most: more take memory, and gain little. Never a matter
-#: of threads, since the result depends on it.
+#: The largest number of classes solved at once: more take memory and gain little. It must not
+#: depend on threads, because the result depends on it.
 BLOCK = 64
 #: Larger than any gradient or bound.
 _FAR = 1e30
-#: What the compiler may do with arithmetic: the same on every call, and finite numbers stay exact.
+#: The optimisations that the compiler may use: the same in every call, and exact for finite
+#: numbers.
 _ARITHMETIC = {"contract", "reassoc", "nsz", "arcp"}
 
 
 @lru_cache(maxsize=1)
 def compiled() -> Callable[..., Any] | None:
-    """:func:`solve_problems`, compiled, or None where numba is not installed.
+    """:func:`solve_problems`, compiled, or None if numba is not installed.
 
-    It releases the lock of the interpreter. The machine code is kept in numba's cache on disk;
-    where no folder for it can be written, it is compiled in every process.
+    It releases the lock of the interpreter. The machine code is stored in numba's cache on disk. If
+    its folder is not writable, every process compiles again.
     """
     try:
         from numba import njit
         from numba.extending import register_jitable
-    except ImportError:  # not there, or not for this version of NumPy
+    except ImportError:  # not installed, or not for this version of NumPy
         return None
     options = {"fastmath": _ARITHMETIC, "error_model": "numpy"}
     for part in (_narrow, solve_block, _shuffle, _finish_pass):
         register_jitable(**options)(part)
     try:
         solve: Callable[..., Any] = njit(solve_problems, cache=True, nogil=True, **options)
-    except RuntimeError:  # no folder
+    except RuntimeError:  # no writable folder
         solve = njit(solve_problems, nogil=True, **options)
     return solve
 
@@ -140,11 +141,11 @@ def solve_problems(
             cost[i, 1] = number(max(per_row * class_weight[first_class + target[r]], least))
         for first in range(0, n_out, BLOCK):
             n_here = min(BLOCK, n_out - first)
-            # Processors take eight numbers at once.
+            # Processors handle eight numbers at once.
             width = n_here if n_here <= 3 else (n_here + 7) // 8 * 8
             for i in range(n_rows):
                 order[i] = i
-                # Of two classes the second is the positive one.
+                # Of two classes, the second is positive.
                 own[i] = target[first_row + i] - (first if n_out > 1 else 1)
             found = np.zeros((n_columns[p], width), like.dtype)
             biases = np.zeros(width, like.dtype)
@@ -204,7 +205,7 @@ def _narrow(
     squares = np.empty(len(starts), np.float64)
     for r in range(len(starts)):
         n_entries += stops[r] - starts[r]
-        # Not where rows are copied: there the compiler may add up in two ways.
+        # Not where rows are copied: there, the compiler may use two orders of summation.
         total = 0.0
         for e in range(starts[r], stops[r]):
             total += np.float64(data[e]) * np.float64(data[e])
@@ -232,7 +233,7 @@ def _narrow(
                         columns[n_found + n_own] = c
                         n_own += 1
                         number_of[c] = n_own
-        if n_own == 0:  # estimators refuse a matrix without columns
+        if n_own == 0:  # estimators reject a matrix without columns
             columns[n_found] = 0
             n_own = 1
         all_columns = n_own > most_columns
@@ -268,7 +269,7 @@ def solve_block(
     intercept: AnyArray,
     n_iter: IntArray,
 ) -> None:
-    """Tell each class of a block from all others.
+    """Separate each class of a block from all others.
 
     Parameters
     ----------
@@ -323,7 +324,7 @@ def solve_block(
         while s < n_active:
             i = order[s]
             begin, end = indptr[i], indptr[i + np.uint32(1)]
-            if n_classes == 1:  # without a loop over classes it takes half the time
+            if n_classes == 1:  # without a loop over classes, it takes half the time
                 total = b * intercept[0]
                 for p in range(begin, end):
                     total += data[p] * weights[indices[p], 0]
@@ -337,7 +338,7 @@ def solve_block(
                     for k in range(n_classes):
                         score[k] += value * w[k]
             k_own = own[i]
-            # The squared loss adds to the length of a row, the other one bounds its variables.
+            # The squared loss increases the length of a row; the other loss bounds its variables.
             upper_own, upper_other = cost[i, 1], cost[i, 0]
             ridge_own = ridge_other = zero
             if squared:
@@ -367,7 +368,7 @@ def solve_block(
                 kept += zero if settled else live[k]
                 largest[k] = max(largest[k], projected)
                 smallest[k] = min(smallest[k], projected)
-            if kept == zero:  # look at it again when all that are left are done
+            if kept == zero:  # check it again when all remaining rows are done
                 n_active -= np.uint64(1)
                 order[s], order[n_active] = order[n_active], order[s]
                 continue
@@ -423,7 +424,7 @@ def _finish_pass(
     quiet: AnyArray,
     n_iter: IntArray,
 ) -> tuple[int, int]:
-    """Note which classes are done, or are on the rows that were not shrunk, and count both."""
+    """Record and count classes that are done, on all rows or on those that were not shrunk."""
     n_live = n_quiet = 0
     for k in range(len(live)):
         if not live[k]:

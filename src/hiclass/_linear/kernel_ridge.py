@@ -1,7 +1,7 @@
 """``KernelRidgeClassifier``: ridge regression of class indicators on similarities of rows.
 
-Where there are at most twice ``n_landmarks`` rows, the regression is exact, which costs less than
-an approximation; otherwise similarities are those to a sample of the rows (Nyström's method), which
+With at most twice ``n_landmarks`` rows, the regression is exact, which is cheaper than an
+approximation. Otherwise, similarities to a sample of the rows are used (Nyström's method), which
 bounds time and memory.
 """
 
@@ -30,12 +30,12 @@ from hiclass._compat import (
 )
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
-#: Rows from which the typical distance is found.
+#: The number of rows from which the median distance is computed.
 _MOST_FOR_DISTANCE = 1000
-#: At most so many similarities are held at a time in ``decision_function``.
+#: The largest number of similarities held at a time in ``decision_function``.
 _MOST_NUMBERS = 4_000_000
 _ROUNDING = 1e-12
-#: Added to the similarities of landmarks, of which some may be nearly equal.
+#: Added to the similarities of landmarks, some of which may be almost identical.
 _JITTERS = (1e-8, 1e-6, 1e-4)
 _TOO_ALIKE = "alpha={} is too small, because rows are almost identical. Use a larger alpha."
 
@@ -166,8 +166,8 @@ class KernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         shares = np.bincount(target, weight) / (len(target) if weight is None else weight.sum())
         self.intercept_ = 2 * (shares[1:] if len(shares) == 2 else shares) - 1
         goal = partial(_signs, target, len(self.classes_), self.intercept_)
-        if len(X) <= 2 * self.n_landmarks:  # the cubic way is the cheaper one
-            self.landmarks_ = X.copy()  # the rows of the caller may change
+        if len(X) <= 2 * self.n_landmarks:  # the exact solution is cheaper
+            self.landmarks_ = X.copy()  # the caller may change its rows
             self.dual_coef_ = solve_exactly(X, goal(slice(None)), weight, self.gamma_, self.alpha)
         else:
             chosen = np.sort(rng.choice(len(X), self.n_landmarks, replace=False))
@@ -223,7 +223,7 @@ def row_blocks(n_rows: int, width: int) -> list[slice]:
 
 
 def median_squared_distance(X: Any, weight: FloatArray | None, rng: Any) -> float:
-    """The median squared distance between different rows; 1 where all rows are equal."""
+    """The median squared distance between different rows; 1 if all rows are identical."""
     n_rows = X.shape[0]
     weight = np.ones(n_rows) if weight is None else weight
     if n_rows > _MOST_FOR_DISTANCE:
@@ -232,7 +232,7 @@ def median_squared_distance(X: Any, weight: FloatArray | None, rng: Any) -> floa
     pairs = np.triu_indices(n_rows, 1)
     X = _less(X, X.mean(axis=0))
     squared = euclidean_distances(X, squared=True)[pairs]
-    # Equal rows are at a distance that rounding makes.
+    # Identical rows have a distance due to rounding.
     order = np.flatnonzero(squared > _ROUNDING * row_norms(X, squared=True).max())
     if not len(order):
         return 1.0
@@ -243,10 +243,7 @@ def median_squared_distance(X: Any, weight: FloatArray | None, rng: Any) -> floa
 
 
 def _signs(target: IntArray, n_classes: int, intercept: FloatArray, rows: slice) -> FloatArray:
-    """+1 for the class of a row and -1 for the others, less what all rows have in common.
-
-    Of two classes, only the second.
-    """
+    """+1 for the class of a row and -1 for the others, centred; of two classes, the second."""
     some = target[rows]
     signs = np.full((len(some), n_classes), -1.0)
     signs[np.arange(len(some)), some] = 1
@@ -254,12 +251,12 @@ def _signs(target: IntArray, n_classes: int, intercept: FloatArray, rows: slice)
 
 
 def _less(X: Any, centre: Any) -> Any:
-    """Rows around a centre; sparse rows, which are near to zero, as they are."""
+    """Rows relative to a centre; sparse rows, which are close to zero, are unchanged."""
     return X if sp.issparse(X) else X - centre
 
 
 def similarities(X: Any, landmarks: Any, gamma: float) -> FloatArray:
-    """Similarities of rows to landmarks; far from zero, distances would be lost by rounding."""
+    """Similarities of rows to landmarks; far from zero, rounding would destroy distances."""
     centre = 0 if sp.issparse(X) or sp.issparse(landmarks) else landmarks.mean(axis=0)
     return np.asarray(rbf_kernel(_less(X, centre), _less(landmarks, centre), gamma=gamma))
 
@@ -267,7 +264,7 @@ def similarities(X: Any, landmarks: Any, gamma: float) -> FloatArray:
 def solve_exactly(
     X: Any, signs: FloatArray, weight: FloatArray | None, gamma: float, alpha: float
 ) -> FloatArray:
-    """The weights of all rows: those of the regression itself."""
+    """The exact weights of all rows."""
     return solve_similar(rbf_kernel(_less(X, X.mean(axis=0)), gamma=gamma), signs, weight, alpha)
 
 
@@ -280,7 +277,7 @@ def solve_similar(
 
 
 def _factor(matrix: FloatArray, alpha: float) -> tuple[FloatArray, bool]:
-    """Cholesky's factor, for which rounding must not make the matrix singular."""
+    """Cholesky factor, protected against rounding that makes the matrix singular."""
     try:
         factor: tuple[FloatArray, bool] = cho_factor(
             matrix, lower=True, overwrite_a=True, check_finite=False
@@ -291,7 +288,7 @@ def _factor(matrix: FloatArray, alpha: float) -> tuple[FloatArray, bool]:
 
 
 def root_of(similar: FloatArray, alpha: float) -> FloatArray:
-    """A root of the similarities of landmarks, of which some may be nearly equal."""
+    """A square root of the similarities of landmarks, some of which may be almost identical."""
     for jitter in (*_JITTERS, alpha):
         try:
             return np.asarray(np.linalg.cholesky(similar + jitter * np.eye(len(similar))))

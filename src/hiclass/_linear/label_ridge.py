@@ -1,6 +1,6 @@
-"""``MultiLabelKernelRidgeClassifier``: the regression of ``kernel_ridge`` for many labels per row.
+"""``MultiLabelKernelRidgeClassifier``: the regression of ``kernel_ridge`` for several labels.
 
-One factorisation serves all classes, so that thousands of them cost little more than one.
+All classes share one factorisation, so thousands of them cost little more than one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from hiclass._linear.kernel_ridge import (
 )
 from hiclass._typing import AnyArray, FloatArray
 
-#: A regression knows no certainty: probabilities are not nearer to 0 and 1.
+#: Probabilities are not closer to 0 and 1, because a regression is never certain.
 _LEAST = 1e-6
 
 
@@ -167,8 +167,8 @@ class MultiLabelKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
             return np.asarray(labels[rows].toarray() - mean)
 
         n_rows = X.shape[0]
-        if n_rows <= 2 * self.n_landmarks:  # the cubic way is the cheaper one
-            self.landmarks_ = X.copy()  # the rows of the caller may change
+        if n_rows <= 2 * self.n_landmarks:  # the exact solution is cheaper
+            self.landmarks_ = X.copy()  # the caller may change its rows
             self.dual_coef_ = solve_exactly(X, goal(slice(None)), weight, self.gamma_, self.alpha)
         else:
             chosen = np.sort(rng.choice(n_rows, self.n_landmarks, replace=False))
@@ -224,7 +224,7 @@ class MultiLabelKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
     # -- files ---------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        # Sparse landmarks as plain arrays: skops trusts no sparse matrices.
+        # Sparse landmarks as plain arrays, because skops does not trust sparse matrices.
         state = dict(super().__getstate__())
         rows: Any = state.get("landmarks_")
         if sp.issparse(rows):
@@ -237,7 +237,7 @@ class MultiLabelKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(stored, dict):
             parts = stored["data"], stored["indices"], stored["indptr"]
             rows = sp.csr_array(parts, shape=(len(parts[2]) - 1, stored["width"]))
-            rows.check_format()  # places of a damaged file may be outside
+            rows.check_format()  # positions in a damaged file may be out of range
             state = {**state, "landmarks_": rows}
         super().__setstate__(state)
 

@@ -1,4 +1,4 @@
-"""Linear support vector machines as problems of the solver: arrays in, weights out."""
+"""Linear support vector machines as problems of the solver: from arrays to weights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hiclass._typing import AnyArray, IntArray
 
 
 class Problem(NamedTuple):
-    """What is solved, beside the rows and their classes.
+    """The parameters of a problem, besides the rows and their classes.
 
     Attributes
     ----------
@@ -21,11 +21,11 @@ class Problem(NamedTuple):
     cost : float
         The weight of the loss.
     tol : float
-        A class is done when projected gradients of all rows differ by no more than this.
+        A class is done if the projected gradients of all rows differ by at most this.
     bias : float
         The value of an additional column for the intercept; 0 for none.
     max_iter : int
-        The largest number of passes over the rows.
+        The maximum number of passes over the rows.
     """
 
     squared: bool
@@ -36,18 +36,18 @@ class Problem(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """What was found for one problem.
+    """The solution of one problem.
 
     Attributes
     ----------
     columns : ndarray of int32 or None
-        The columns that occur in its rows, ascending, at least one; None for all columns.
+        The columns that occur in its rows, in ascending order, at least one; None for all columns.
     weights : ndarray of shape (k, n_columns), or (1, n_columns) for two classes
         In Fortran order.
     intercept : ndarray of shape (k,) or (1,)
-        Weights of the additional column.
+        The weights of the additional column.
     n_iter : ndarray of int
-        Passes over the rows until a class was done, 0 if it is not.
+        The number of passes over the rows until a class was done; 0 if it is not.
     """
 
     columns: IntArray | None
@@ -70,7 +70,7 @@ def train(
     dtype: Any,
     most_columns: int = -1,
 ) -> list[Solution]:
-    """Tell every class of each problem from all others; of two classes, the second from the first.
+    """Separate every class of each problem from all others; of two classes, the second.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def train(
     row = np.concatenate(rows)
     n_blocks = (-(-n_out // BLOCK)).tolist()
     columns, n_columns, weights, intercept, n_iter = solve(
-        # Code for arrays that cannot be written, as of other processes, would be compiled anew.
+        # For read-only arrays, as of other processes, the code would be compiled again.
         np.require(X.data, requirements="W"),
         np.require(X.indices, np.int32, "W"),
         X.shape[1],
@@ -142,7 +142,7 @@ def train(
 
 
 def precision(tol: float, largest: float) -> Any:
-    """Single precision where gradients are exact enough for the tolerance, else double.
+    """Single precision if gradients are exact enough for the tolerance, otherwise double.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def precision(tol: float, largest: float) -> Any:
 
 
 def _state(seed: int, block: int) -> Any:
-    """Where the generator of a block begins: a step of splitmix64."""
+    """The initial state of the generator of a block: a step of splitmix64."""
     z = (seed + (block + 1) * 0x9E3779B97F4A7C15) % 2**64
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64

@@ -1,6 +1,6 @@
-"""What is learned from rows that a model was not fitted on.
+"""Quantities that are learned from rows that a model was not fitted on.
 
-Comes in: X, the target, and a function that fits a model on some rows. Goes out: temperatures, the
-F-score that is reached, thresholds of classes, weights of ensembles. Knows nothing of estimators.
-Called by their ``fit``.
+Input: X, the target, and a function that fits a model on some rows. Output: temperatures, the
+expected F-score, thresholds of classes, weights of ensembles. Does not depend on estimators. Called
+by their ``fit``.
 """

@@ -1,8 +1,8 @@
-"""The folds that everything is learned from out of fold: which rows are held out together.
+"""The folds for everything that is learned out of fold.
 
-A fold has an equal share of every class, or, where rows come in groups, whole groups and shares
-that are as equal as these allow: what is learned from rows of a group that the models have seen
-would be too sure of new groups.
+A fold has an equal share of every class. If rows come in groups, it has whole groups, and shares
+that are as equal as the groups allow. Otherwise, models would have seen other rows of the same
+group, and what is learned would be overconfident for new groups.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from hiclass.hierarchy import Hierarchy
 from hiclass.model_selection import count_units, deal_folds, deal_units
 
 N_FOLDS = 3
-#: One of so many classes is held out as a whole, where words are learned from.
+#: One in this many classes is held out entirely, if class texts are used.
 _WHOLE = 8
-#: So many siblings are kept together where a few numbers are learned from some classes.
+#: The number of siblings kept together if a few numbers are learned from a part of the classes.
 _MOST_SIBLINGS = 32
-#: What is learned from folds, where nobody says it better, and how to do without.
+#: The default description of what is learned from folds, and how to avoid it.
 _LEARNED = {"every learned parameter": "set temperature, expected_f1, threshold or weights"}
 
 
 def fit_folds(
     fit_fold: Callable[[IntArray], Any], fold: IntArray
 ) -> Iterator[tuple[Any, IntArray]]:
-    """Fit models on all folds but one, one after the other.
+    """Fit models on all folds but one, for one fold after the other.
 
     Parameters
     ----------
     fit_fold : callable
-        Fits models on some of the rows.
+        A function that fits models on some of the rows.
     fold : ndarray of int
         The fold of every row, from :func:`deal_paths` or :func:`deal_sets`; rows of fold -1 are
         never held out.
@@ -43,8 +43,8 @@ def fit_folds(
     Yields
     ------
     models, rows : object, ndarray of int
-        What was fitted, and the rows that it has not seen. Nothing where there are too few rows for
-        two folds.
+        The fitted models, and the rows that they have not seen. Yields nothing if there are too few
+        rows for two folds.
     """
     if len(fold) < 2:
         return
@@ -55,7 +55,7 @@ def fit_folds(
 def deal_paths(
     nodes: IntArray, hierarchy: Hierarchy, groups: IntArray | None = None, *, keep_own: bool = False
 ) -> IntArray:
-    """Deal rows with one path each out to folds.
+    """Assign rows with one path each to folds.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ def deal_paths(
     groups : ndarray of int, default=None
         The group of every row, from ``read_groups``; a group is in one fold.
     keep_own : bool, default=False
-        Whether an inner class with rows of its own must have some in every training set, as
-        policies that train on own rows need. Without groups that is always so.
+        Whether every training set must have rows that end at an inner class, if there are any, as
+        required by policies that use such rows. Without groups, this is always the case.
 
     Returns
     -------
@@ -81,12 +81,13 @@ def deal_paths(
     """
     if not _are_groups(groups):
         fold = deal_folds(nodes, min(N_FOLDS, len(nodes)))
-        # The only row that ends at an inner class stays: some policies have no problem without it.
+        # The only row that ends at an inner class is never held out: some policies have no problem
+        # without it.
         fold[~hierarchy.is_leaf[nodes] & (np.bincount(nodes)[nodes] == 1)] = -1
         return fold
     fold = deal_units(count_units(hierarchy._closure[nodes], groups), N_FOLDS)[groups]
     if keep_own:
-        # Whole groups stay: no group may be on both sides.
+        # Whole groups stay: no group may be both fitted and held out.
         alone = _folds_per_class(fold, nodes, hierarchy.n_nodes) == 1
         fold[np.isin(groups, groups[alone[nodes] & ~hierarchy.is_leaf[nodes]])] = -1
     _check_spread(_folds_per_class(fold, nodes, hierarchy.n_nodes))
@@ -94,7 +95,7 @@ def deal_paths(
 
 
 def deal_sets(target: SetTarget, groups: IntArray | None = None) -> IntArray:
-    """Deal rows that are sets of classes out to folds.
+    """Assign rows that are sets of classes to folds.
 
     Parameters
     ----------
@@ -122,19 +123,19 @@ def deal_sets(target: SetTarget, groups: IntArray | None = None) -> IntArray:
 
 
 def check_groups(groups: IntArray | None, learned: Mapping[str, str] = _LEARNED) -> None:
-    """Refuse fewer groups than folds.
+    """Check that there are at least as many groups as folds.
 
     Parameters
     ----------
     groups : ndarray of int or None
         The group of every row, from ``read_groups``.
     learned : mapping of str
-        What is learned from the folds, and how to do without.
+        What is learned from the folds, and how to avoid it.
 
     Raises
     ------
     ValueError
-        If there are fewer groups than folds; it names what is learned.
+        If there are fewer groups than folds. The message names what is learned.
     """
     if groups is None or not learned:
         return
@@ -143,13 +144,13 @@ def check_groups(groups: IntArray | None, learned: Mapping[str, str] = _LEARNED)
         raise ValueError(
             f"groups has {n_groups} different {'group' if n_groups == 1 else 'groups'}, but "
             f"{' and '.join(learned)} {'is' if len(learned) == 1 else 'are'} learned from "
-            f"{N_FOLDS} folds of whole groups. Give rows of at least {N_FOLDS} groups, leave "
+            f"{N_FOLDS} folds of whole groups. Pass rows of at least {N_FOLDS} groups, leave "
             f"groups out, or {' and '.join(learned.values())}."
         )
 
 
 def _are_groups(groups: IntArray | None) -> TypeGuard[IntArray]:
-    """Whether some rows belong together; there must then be enough groups."""
+    """Whether some rows belong together; checks that there are enough groups."""
     if groups is None:
         return False
     check_groups(groups)
@@ -157,23 +158,23 @@ def _are_groups(groups: IntArray | None) -> TypeGuard[IntArray]:
 
 
 def _folds_per_class(fold: IntArray, classes: IntArray, n_classes: int) -> IntArray:
-    """In how many folds every class is, from the folds and classes of rows."""
+    """The number of folds that contain every class, given the folds and classes of rows."""
     pairs = np.unique(classes * (N_FOLDS + 1) + fold + 1)
     return np.bincount(pairs // (N_FOLDS + 1), minlength=n_classes)
 
 
 def _check_spread(n_folds: IntArray) -> None:
-    """Warn where no class is in several folds."""
+    """Warn if no class is in several folds."""
     if n_folds.max(initial=0) < 2:
         warn_user(
-            "With these groups, the rows of every class are in one fold, so no class is both "
-            "fitted and held out. Out-of-fold results are then of little value. Use smaller "
-            "groups, or leave groups out."
+            "With these groups, all rows of a class are in one fold, for every class. Models are "
+            "therefore evaluated only on classes that they were not fitted on, and out-of-fold "
+            "results are unreliable. Use smaller groups, or omit groups."
         )
 
 
 def rarest_nodes(target: SetTarget) -> IntArray:
-    """The rarest most specific node of every row, by which rows are dealt out to folds."""
+    """The rarest most specific node of every row, by which rows are assigned to folds."""
     own = target.own
     count = np.asarray(own.sum(axis=0))
     nodes = np.zeros(target.n_rows, dtype=np.intp)
@@ -185,7 +186,7 @@ def rarest_nodes(target: SetTarget) -> IntArray:
 
 
 def hold_out_classes(fold: IntArray, nodes: IntArray, n_folds: int = N_FOLDS) -> IntArray:
-    """Put all rows of some classes into one fold each, so that they are held out as a whole.
+    """Assign all rows of some classes to one fold, so that these classes are held out entirely.
 
     Parameters
     ----------
@@ -194,7 +195,7 @@ def hold_out_classes(fold: IntArray, nodes: IntArray, n_folds: int = N_FOLDS) ->
     nodes : ndarray of int
         Their most specific nodes.
     n_folds : int, default=3
-        How many of the folds are held out; rows of the others are in every training set.
+        The number of folds that are held out; rows of the others are in every training set.
 
     Returns
     -------
@@ -214,9 +215,7 @@ def hold_out_classes(fold: IntArray, nodes: IntArray, n_folds: int = N_FOLDS) ->
 def some_classes(
     hierarchy: Hierarchy, ends: IntArray, nodes: IntArray, n_rows: int, n_classes: int
 ) -> IntArray:
-    """Final classes from all over a tree that have enough rows to learn a few numbers from.
-
-    Siblings are kept together, up to a limit: they are what is mistaken for one another most.
+    """Final classes from all parts of a tree, with enough rows to learn a few numbers.
 
     Parameters
     ----------
@@ -227,12 +226,12 @@ def some_classes(
     nodes : ndarray of int
         The most specific node of every row.
     n_rows, n_classes : int
-        How many rows, and how many classes that have some, are enough.
+        The numbers of rows and of classes with rows that are sufficient.
 
     Returns
     -------
     ndarray of int
-        Final classes, ascending; all of them if there are no more than enough.
+        Final classes in ascending order; all of them if there are no more than needed.
     """
     own = np.bincount(nodes, minlength=hierarchy.n_nodes)[ends]
     parent = hierarchy.parent[ends]
@@ -242,7 +241,7 @@ def some_classes(
     first |= (np.arange(len(ends)) - begins) % _MOST_SIBLINGS == 0
     group = np.empty(len(ends), dtype=np.intp)
     group[order] = np.cumsum(first) - 1
-    # Steps of the golden ratio are spread evenly, however many there are.
+    # Steps of the golden ratio are evenly spread for any number of steps.
     turns = np.argsort(np.arange(first.sum()) * ((5**0.5 - 1) / 2) % 1)
     rows = np.cumsum(np.bincount(group, own)[turns])
     classes = np.cumsum(np.bincount(group, own > 0)[turns])

@@ -1,14 +1,16 @@
-"""A temperature without folds: what linear support vector machines would say about unseen rows.
+"""A temperature without folds, from approximate leave-one-out margins of linear SVMs.
 
-A row of the training set has a larger margin than it would have if it had been left out. With the
-squared hinge loss, the solution tells by how much: the dual variable of a row is twice ``C`` times
-its slack, the amount by which its margin falls short of one, and the margin without the row is
-smaller by the dual variable times the squared length of what the row has and other rows do not.
-That length is not known, but it has two limits. Rows share their mean, and of the rest about half,
-as measured on words. And where rows are many and columns few, a row is explained by the others:
-the mean leverage of n rows with p columns is p / n.
+A training row has a larger margin than it would have if it had been left out. With the squared
+hinge loss, the solution determines the difference. The dual variable of a row is twice ``C`` times
+its slack, the amount by which its margin is below one. Without the row, the margin is smaller by
+the dual variable times the squared length of the part of the row that other rows do not share.
 
-Only the classifiers on the true path of a row have seen it. The scores of all others are honest.
+This length is unknown, but has two bounds. Rows share their mean and, as measured on words, about
+half of the rest. And if there are many rows and few columns, a row is explained by the others: the
+mean leverage of n rows with p columns is p / n.
+
+Only the classifiers on the true path of a row have seen it. The scores of all other classifiers are
+unbiased.
 """
 
 from __future__ import annotations
@@ -32,17 +34,17 @@ from hiclass._rows import n_rows_of, one_in, take_rows
 from hiclass._state import LocalModels, Packed
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
-#: So many numbers, or so many rows if that is more, are looked at for every temperature.
+#: The number of values, or of rows if that is more, that are used for every temperature.
 _NUMBERS, _ROWS, _MOST_NUMBERS = 100_000, 150, 20_000_000
-#: The largest tolerance: with 0.5, slacks of unfinished solutions are far too large.
+#: The largest tolerance. With 0.5, the slacks of unfinished solutions are far too large.
 _COARSEST = 0.1
-#: Margins have a scale of one: the binary logarithm of the temperature is between these two, and
-#: is first looked for around the third.
+#: Margins have a scale of one: the binary logarithm of the temperature is between the first two
+#: values, and the search starts around the third.
 _LOWEST, _HIGHEST, _USUAL = -4, 0, -2
 
 
 def why_not(estimator: Any) -> str | None:
-    """Why the margins of an unseen row cannot be estimated for a classifier; None if they can."""
+    """Why margins of left-out rows cannot be estimated for a classifier; None if they can."""
     name = type(estimator).__name__
     if type(estimator) not in (LinearSVC, FastLinearSVC):
         return f"{name} is not a LinearSVC or FastLinearSVC"
@@ -76,9 +78,10 @@ def estimate_temperature(
     Returns
     -------
     temperature : float
-        That with the smallest log loss of the true final classes, by margins of rows left out.
+        The temperature with the smallest log loss of the true final classes, from leave-one-out
+        margins.
     f : float
-        The hierarchical F-score that ``expected_f1`` reaches with them.
+        The hierarchical F-score of ``expected_f1`` with these margins.
     """
     ends, width = models.options.ends, int(models.hierarchy.n_nodes)
     rows = np.flatnonzero(np.isin(nodes, ends))
@@ -88,7 +91,7 @@ def estimate_temperature(
     steps = find_steps(models)
     if steps.alone.all() or not every[rows].any():
         return 1.0, 1.0
-    # Half of the bits are enough for one number, and take a fifth of the time.
+    # Half of the bits are sufficient for one number and take a fifth of the time.
     margins = unseen_margins(models, steps, X, nodes, rows, every).astype(np.float32)
     right = np.searchsorted(ends, nodes[rows])
 
@@ -111,16 +114,16 @@ def estimate_temperature(
 
 @dataclass(frozen=True)
 class Steps:
-    """All steps down the tree that a classifier decides about, a line each; stops come among them.
+    """All steps down the tree that a classifier decides about, including stops.
 
     Attributes
     ----------
     start : ndarray of shape (n_nodes + 1,)
         The steps from node ``v`` are ``start[v]`` to ``start[v + 1]``.
     source, target : ndarray of shape (n_steps,)
-        From and to which node; the same where a path stops.
+        The start and end node; the same node if the path stops.
     alone : ndarray of bool
-        Whether there is no other step from the same node.
+        Whether it is the only step from its node.
     rounds : list of ndarray
         Steps to children, those from higher levels first.
     ends : ndarray of int
@@ -136,7 +139,7 @@ class Steps:
 
 
 def find_steps(models: LocalModels) -> Steps:
-    """The steps of a model per parent node; those of a flat one lead from the root to all ends."""
+    """The steps of a model per parent node; in a flat model, from the root to all final classes."""
     options, n_nodes = models.options, int(models.hierarchy.n_nodes)
     start, target, levels = options.indptr, options.indices, models.hierarchy.levels
     if strategy_of(models).is_direct:
@@ -151,9 +154,9 @@ def find_steps(models: LocalModels) -> Steps:
 
 
 def _final_scores(steps: Steps, margins: AnyArray, temperature: float) -> AnyArray:
-    """Logarithms of the products of odds along the paths, a line per final class.
+    """Logarithms of the products of odds along the paths, one line per final class.
 
-    They are those of ``joint_scores``, for all nodes at once.
+    They equal those of ``joint_scores``, for all nodes at once.
     """
     odds = margins / margins.dtype.type(temperature)
     share = np.minimum(odds, 0) - np.log1p(np.exp(-np.abs(odds)))
@@ -174,7 +177,7 @@ def unseen_margins(
     rows: IntArray,
     weights: FloatArray,
 ) -> FloatArray:
-    """Margins of all steps, a line each, for some training rows as if each had been left out."""
+    """Leave-one-out margins of all steps for some training rows, one line per step."""
     some = take_rows(X, rows)
     margins = seen_margins(models, steps, some)
     limit, strength = _limits(models, nodes, X.shape[1])
@@ -198,7 +201,7 @@ def unseen_margins(
 
 
 def seen_margins(models: LocalModels, steps: Steps, some: Any) -> FloatArray:
-    """Margins of all steps as they are, a line each."""
+    """Margins of all steps without correction, one line per step."""
     margins = np.zeros((len(steps.target), n_rows_of(some)))
     for node, scores in zip(
         models.classifiers, many_linear_scores(models.classifiers.values(), some), strict=True
@@ -209,9 +212,9 @@ def seen_margins(models: LocalModels, steps: Steps, some: Any) -> FloatArray:
 
 
 def _limits(models: LocalModels, nodes: IntArray, n_features: int) -> tuple[FloatArray, FloatArray]:
-    """For every node, the most that a row adds to its margin per unit of slack, and C.
+    """For every node, an upper bound of the margin that a row adds per unit of slack, and C.
 
-    Both are zero where there is nothing to decide.
+    Both are zero if there is nothing to decide.
     """
     hierarchy = models.hierarchy
     limit, strength = np.zeros((2, hierarchy.n_nodes))
@@ -227,7 +230,7 @@ def _limits(models: LocalModels, nodes: IntArray, n_features: int) -> tuple[Floa
 
 
 def _decisions(models: LocalModels, nodes: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """What decides about rows: numbers of rows, nodes on their paths, and the right branches."""
+    """The decisions about rows: row numbers, nodes on their paths, and correct branches."""
     if strategy_of(models).is_direct:
         return np.arange(len(nodes)), np.zeros(len(nodes), dtype=np.intp), nodes
     path = np.column_stack([np.zeros(len(nodes), dtype=np.intp), models.hierarchy._paths[nodes]])
@@ -250,7 +253,7 @@ def _beyond_mean(X: Any, some: Any) -> FloatArray:
 
 
 def _lowest(loss: Callable[[int], float]) -> float:
-    """Where a function of few integers is smallest: of a parabola through the smallest three."""
+    """The position of the minimum: of a parabola through the three smallest values."""
     found = {k: loss(k) for k in (_USUAL - 1, _USUAL, _USUAL + 1)}
     while True:
         k = min(found, key=found.__getitem__)

@@ -1,7 +1,7 @@
-"""How well probabilities of many nodes rank pairs of row and node, and which mixture ranks best.
+"""How well probabilities of many nodes rank pairs of row and node, and the best mixture.
 
-Mixtures are compared many times, so that pairs are not sorted but counted: floating-point numbers
-in their order, in steps of a five-hundredth of their size.
+Mixtures are compared many times, so pairs are not sorted but counted in bins, which are ordered and
+have a relative width of about 1 / 512.
 """
 
 from __future__ import annotations
@@ -16,32 +16,30 @@ from hiclass._inference.sets import set_node_proba
 from hiclass._rows import chunks_of_rows, one_in, slice_rows
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
-#: Bits of a float32 that are left out: steps of 1 / 512 of a number.
+#: The bits of a float32 that are dropped: steps of 1 / 512 of a number.
 _DROPPED = 14
 _N_BINS = (np.float32(1).view(np.uint32) >> _DROPPED) + 1
-#: The step of a search for weights at its start and at its end, and what counts as better.
+#: The first and last step of the search for weights, and the smallest improvement.
 _FIRST_STEP, _LAST_STEP, _BETTER = 0.25, 0.05, 1e-4
-#: At most so many pairs of row and node are compared; rows are thinned out beyond it.
+#: The largest number of pairs of row and node that are compared; beyond it, rows are sampled.
 _MOST_PAIRS = 20_000_000
 _LEAST = 1e-9
-#: At most so many probabilities of rows held out are kept.
+#: The largest number of probabilities of held-out rows that are kept.
 _MOST_NUMBERS = 100_000_000
 
 
 class Ranking:
-    """Pairs of row and node, of which some are true, and what is measured on them.
-
-    Nodes that are in no row, or in all of them, do not count.
+    """Pairs of row and node, some of which are true, and the measure of their ranking.
 
     Parameters
     ----------
     truth : sparse array of shape (n_rows, n_nodes)
-        Which nodes each row is in.
+        The nodes of each row.
     weights : ndarray of shape (n_rows,) or None
         Weights of the rows.
     measure : {"average_precision", "f1"}
-        The area under the curve of precision and recall over all pairs; or the best F1 of any
-        threshold that is the same for all nodes.
+        The area under the precision-recall curve over all pairs, or the best F1 of a common
+        threshold.
     """
 
     def __init__(self, truth: Any, weights: AnyArray | None, measure: str) -> None:
@@ -59,16 +57,16 @@ class Ranking:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to measure."""
+        """Whether there are no pairs."""
         return not len(self._true)
 
     def pairs(self, proba: FloatArray) -> AnyArray:
-        """The probabilities of the pairs that count, as they are mixed."""
+        """The probabilities of the pairs, in the form that is mixed."""
         some = proba[self._rows] if len(self._rows) < len(proba) else proba
         return np.ascontiguousarray(some[:, self._nodes], dtype=np.float32).ravel()
 
     def score(self, pairs: AnyArray) -> float:
-        """Measure probabilities of pairs."""
+        """The score of probabilities of pairs."""
         if self.is_empty:
             return 0.0
         place = np.clip(pairs, 0, 1).view(np.uint32) >> _DROPPED
@@ -96,23 +94,24 @@ MEASURES = {"average_precision": _average_precision, "f1": _best_f1}
 def learn_set_weights(
     parts: list[AnyArray], ranking: Ranking, voting: str = "mean"
 ) -> tuple[tuple[float, ...], float]:
-    """The weights of models of sets whose mixture ranks best.
+    """The weights of models of sets whose mixture has the best ranking.
 
     Parameters
     ----------
     parts : list of ndarray
-        What every model gives to pairs that it has not seen, from :meth:`Ranking.pairs`.
+        The probabilities that every model gives to pairs that it has not seen, from
+        :meth:`Ranking.pairs`.
     ranking : Ranking
-        Which of the pairs are true.
+        The true pairs, and the measure.
     voting : {"mean", "product"}
         A mean of probabilities, or of their logarithms.
 
     Returns
     -------
     weights : tuple of float
-        They are not negative and sum to one. Equal ones, unless others are better.
+        Non-negative weights that sum to one. Equal, unless others are better.
     score : float
-        What the mixture reaches.
+        The score of the mixture.
     """
     n_models = len(parts)
     if voting == "product":
@@ -142,7 +141,7 @@ def learn_set_weights(
 
 
 def _move(weights: FloatArray, source: int, goal: int, step: float) -> FloatArray | None:
-    """Weights of which one has given some to another; None if it has nothing to give."""
+    """Weights after moving some weight from one model to another; None if there is none to move."""
     given = min(step, weights[source])
     if given <= 0:
         return None
@@ -153,7 +152,7 @@ def _move(weights: FloatArray, source: int, goal: int, step: float) -> FloatArra
 
 
 def mix(parts: list[FloatArray], weights: tuple[float, ...], voting: str) -> FloatArray:
-    """Probabilities of several models as one: a mean of them, or of their logarithms."""
+    """Probabilities of several models as one: their mean, or the mean of their logarithms."""
     pairs = [(weight, part) for weight, part in zip(weights, parts, strict=True) if weight]
     if voting == "mean":
         return np.asarray(sum(weight * part for weight, part in pairs))
@@ -162,7 +161,7 @@ def mix(parts: list[FloatArray], weights: tuple[float, ...], voting: str) -> Flo
 
 
 def fewer_rows(rows: IntArray, n_numbers: int) -> IntArray:
-    """Some of the rows held out, where so many numbers for each of them would be too many."""
+    """A sample of the held-out rows, if there would be too many values."""
     return one_in(rows, -(-len(rows) * n_numbers // _MOST_NUMBERS))
 
 

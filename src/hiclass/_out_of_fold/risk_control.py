@@ -1,17 +1,17 @@
-"""Thresholds for sets of classes with which a rate of errors keeps a limit, whatever the model.
+"""Thresholds for sets of classes that keep an error rate below a limit, for any model.
 
-Both are chosen on rows that the model was not fitted on, and predict every class whose probability
-reaches the threshold.
+They are chosen on rows that the model was not fitted on. Every class whose probability reaches the
+threshold is predicted.
 
-- *False negatives*: the share of the true classes of a row that is missed never falls as the
-  threshold rises. So conformal risk control [1]_ applies: with n rows, the largest threshold with
-  ``(n * risk + 1) / (n + 1) <= alpha``. The expected share of a new row, exchangeable with them, is
-  at most alpha.
-- *False discoveries*: the share of the predicted classes of a row that is wrong may rise and fall.
-  So thresholds are tested from strict to lax, on a grid that does not depend on the rows, and the
-  first that fails ends the walk: learn then test [2]_ in a fixed sequence, with bets
-  (:func:`hiclass._out_of_fold.selective.bets_against`). The expected share is at most alpha with
-  the chosen certainty.
+- *False negatives*: the share of the true classes of a row that are missed never decreases as the
+  threshold increases. Conformal risk control [1]_ therefore applies: with n rows, the largest
+  threshold with ``(n * risk + 1) / (n + 1) <= alpha``. For a new, exchangeable row, the expected
+  share is at most alpha.
+- *False discoveries*: the share of the predicted classes of a row that are wrong is not monotonic
+  in the threshold. Thresholds are therefore tested from strict to lax, on a grid that does not
+  depend on the rows, until the first test fails: learn then test [2]_ in a fixed sequence, with
+  bets (:func:`hiclass._out_of_fold.selective.bets_against`). The expected share is at most alpha
+  with the chosen certainty.
 
 .. [1] A. N. Angelopoulos, S. Bates, A. Fisch, L. Lei, T. Schuster: Conformal risk control. ICLR
    (2024).
@@ -35,16 +35,16 @@ GRID: FloatArray = np.arange(99, 0, -1) / 100
 
 @dataclass(frozen=True)
 class Chunk:
-    """What is known about some rows of calibration.
+    """Calibration rows with their probabilities and true nodes.
 
     Attributes
     ----------
     proba : ndarray of shape (n_rows, n_nodes)
-        Probabilities of nodes; the root is left out.
+        Probabilities of nodes, without the root.
     truth : ndarray of bool of the same shape
-        Which nodes the rows are in.
+        The nodes of each row.
     n_unknown : ndarray of int of shape (n_rows,)
-        How many true classes the model does not know.
+        The number of true classes that the model does not have.
     """
 
     proba: FloatArray
@@ -54,18 +54,18 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Risk:
-    """A rate of errors that can be kept below a limit.
+    """An error rate that can be kept below a limit.
 
     Attributes
     ----------
     name : str
-        What users write as ``kind``.
+        The value of ``kind``.
     collect : callable
-        ``(chunk)`` to what is kept of some rows, an array with the first axis to join along.
+        ``(chunk)`` to the part of some rows that is kept: an array, joined along the first axis.
     choose : callable
-        ``(collected, n_rows, alpha, risk)`` to the threshold, from what was kept of all rows.
+        ``(collected, n_rows, alpha, risk)`` to the threshold, from the kept parts of all rows.
     certain : bool
-        Whether it holds with a certainty that is chosen; if not, on average.
+        Whether it holds with a chosen certainty; otherwise, it holds on average.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Risk:
 
 
 def _true_pairs(chunk: Chunk) -> AnyArray:
-    """Probabilities of the true classes, and one by the number of those of the row."""
+    """Probabilities of the true classes, and the inverse of their number in the row."""
     n_true = chunk.truth.sum(axis=1) + chunk.n_unknown
     rows, nodes = np.nonzero(chunk.truth)
     missed = np.flatnonzero(chunk.n_unknown)
@@ -85,7 +85,7 @@ def _true_pairs(chunk: Chunk) -> AnyArray:
 
 
 def _control_misses(pairs: AnyArray, n_rows: int, alpha: float, risk: float) -> float:
-    """The largest threshold whose misses keep the limit; -inf if there is none."""
+    """The largest threshold whose misses are within the limit; -inf if there is none."""
     allowed = alpha * (n_rows + 1) - 1
     if allowed < -1e-9:
         return -np.inf
@@ -107,7 +107,7 @@ def _discovery_rate(predicted: AnyArray, chunk: Chunk) -> FloatArray:
 
 
 def _test_discoveries(losses: AnyArray, n_rows: int, alpha: float, risk: float) -> float:
-    """The last threshold before the first at which bets against the limit do not win."""
+    """The last threshold before the first at which the bets against the limit do not win."""
     # Bets are placed one after the other, and files are often sorted by class.
     shuffled = np.random.default_rng(n_rows).permutation(n_rows)
     threshold = float("inf")
@@ -118,7 +118,7 @@ def _test_discoveries(losses: AnyArray, n_rows: int, alpha: float, risk: float) 
     return threshold
 
 
-#: All rates that can be controlled, by name.
+#: All error rates that can be controlled, by name.
 RISKS: dict[str, Risk] = {
     risk.name: risk
     for risk in (

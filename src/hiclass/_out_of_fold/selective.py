@@ -1,15 +1,15 @@
-"""How lax a threshold may be so that rows above it are rarely wrong, with a chosen certainty.
+"""The most lax threshold that keeps the error of the labelled rows below a limit, with certainty.
 
-Rows that are answered are those with at least a certain confidence. Thresholds are tested one after
-the other, from strict to lax, and the first that fails ends the walk: a fixed sequence of tests,
-each at the full level, of which the first true null hypothesis is rejected with at most the risk
-that is allowed. For a threshold that is fixed, the wrong rows among those above it are binomial, so
-that their test is exact; losses that are no mere errors are tested by betting [1]_.
+Rows are labelled if their confidence reaches the threshold. Thresholds are tested one after the
+other, from strict to lax, until the first test fails. In such a fixed sequence, every test has the
+full level, and the first true null hypothesis is rejected with at most the allowed risk. For a
+fixed threshold, the number of wrong rows is binomial, so the test is exact. Other losses are tested
+by betting [1]_.
 
-The walk starts at a number of rows that depends on the number of all rows and on the limit only. A
-walk from the first row on would often end there by chance, where a single error decides. With this
-start the risk is as promised if the share of errors, as a function of the threshold, crosses the
-limit once; ``benchmarks/automation.py`` has what happens where it does not.
+The walk starts at a number of rows that depends only on the total number of rows and on the limit.
+A walk that starts at the first row would often end there by chance, because a single error decides.
+With this start, the risk is within its limit if the error, as a function of the threshold, crosses
+the limit once; ``benchmarks/automation.py`` measures what happens otherwise.
 
 .. [1] Waudby-Smith and Ramdas, Estimating means of bounded random variables by betting, 2024.
 """
@@ -27,7 +27,7 @@ from scipy.special import bdtr
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.metrics._automation import surest_first
 
-#: The walk starts at up to so many times the rows that are needed if none is wrong.
+#: The walk starts at up to this many times the rows that are needed if none is wrong ...
 _START = 4
 #: ... and at no more than this share of the rows, unless more are needed.
 _START_SHARE = 0.1
@@ -37,14 +37,14 @@ _N_LOOKS = 100
 
 @dataclass(frozen=True)
 class Walk:
-    """Where a walk from strict to lax thresholds has ended.
+    """The result of a walk from strict to lax thresholds.
 
     Attributes
     ----------
     threshold : float
-        The most lax threshold that keeps the limit; infinite if none does.
+        The most lax threshold within the limit; infinite if there is none.
     n_answered : int
-        Rows at or above it; if there is none, those at which the walk started.
+        The number of rows at or above it; if there is none, that at which the walk started.
     total : float
         The sum of their losses.
     """
@@ -55,14 +55,14 @@ class Walk:
 
 
 def rows_needed(limit: float, risk: float) -> int:
-    """How many rows, none of them wrong, show that fewer than the limit are wrong.
+    """The number of rows, none of them wrong, that prove an error rate below the limit.
 
     Parameters
     ----------
     limit : float
         The share of wrong rows that is allowed.
     risk : float
-        One less the certainty.
+        One minus the certainty.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def first_size(n_rows: int, limit: float, risk: float) -> int:
 
 
 def walk_errors(confidence: FloatArray, wrong: AnyArray, limit: float, risk: float) -> Walk:
-    """Find the most lax threshold with at most so many wrong rows, by exact binomial tests.
+    """Find the most lax threshold within the allowed error, by exact binomial tests.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def walk_errors(confidence: FloatArray, wrong: AnyArray, limit: float, risk: flo
     limit : float
         The share of wrong rows that is allowed among the labelled rows.
     risk : float
-        The probability, over the draw of these rows, that more are wrong.
+        The probability, over the draw of these rows, that the error is larger.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def walk_errors(confidence: FloatArray, wrong: AnyArray, limit: float, risk: flo
 
 
 def walk_losses(confidence: FloatArray, loss: FloatArray, limit: float, risk: float) -> Walk:
-    """Find the most lax threshold with at most so large a mean loss, by betting.
+    """Find the most lax threshold within the allowed mean loss, by betting.
 
     Parameters
     ----------
@@ -117,14 +117,14 @@ def walk_losses(confidence: FloatArray, loss: FloatArray, limit: float, risk: fl
     limit : float
         The mean cost that is allowed for the labelled rows.
     risk : float
-        The probability, over the draw of these rows, that it is larger.
+        The probability, over the draw of these rows, that the mean loss is larger.
 
     Returns
     -------
     Walk
     """
-    # Bets are placed one after the other, and files are often sorted by class. Another order for
-    # other rows: with one order for all, sorted rows would be in the same pattern every time.
+    # Bets are placed one after the other, and files are often sorted by class. The order depends on
+    # the rows: with one order for all, sorted rows would have the same pattern every time.
     seed = zlib.crc32(np.ascontiguousarray(confidence).tobytes())
     shuffled = np.random.default_rng(seed).permutation(len(loss))
     confidence, loss = confidence[shuffled], loss[shuffled]
@@ -133,7 +133,7 @@ def walk_losses(confidence: FloatArray, loss: FloatArray, limit: float, risk: fl
     totals = np.cumsum(loss[order])[sizes - 1]
     keeps = np.zeros(len(sizes), dtype=bool)
     for i, size in enumerate(sizes.tolist()):
-        # In an order that says nothing about the losses.
+        # An order that is independent of the losses.
         keeps[i] = bets_against(loss[np.sort(order[:size])], limit, risk)
         if not keeps[i]:
             break
@@ -141,7 +141,7 @@ def walk_losses(confidence: FloatArray, loss: FloatArray, limit: float, risk: fl
 
 
 def _prefixes(confidence: FloatArray, first: int) -> tuple[IntArray, IntArray]:
-    """Rows by decreasing confidence, and how many are labelled at each threshold of the walk."""
+    """Rows by decreasing confidence, and the number of labelled rows at each threshold."""
     order, sizes = surest_first(confidence)
     return order, sizes[sizes >= first]
 
@@ -151,7 +151,7 @@ def _end_of_walk(ordered: FloatArray, sizes: IntArray, totals: FloatArray, keeps
     n_passed = len(keeps) if keeps.all() else int(np.argmin(keeps))
     if n_passed:
         size = int(sizes[n_passed - 1])
-        # If all rows may be answered, so may those that are less sure than any of them.
+        # If all rows may be labelled, so may rows that are less confident than any of them.
         threshold = float(ordered[size - 1]) if size < len(ordered) else 0.0
         return Walk(threshold, size, float(totals[n_passed - 1]))
     started = (int(sizes[0]), float(totals[0])) if len(sizes) else (len(ordered), 0.0)
@@ -159,16 +159,16 @@ def _end_of_walk(ordered: FloatArray, sizes: IntArray, totals: FloatArray, keeps
 
 
 def bets_against(loss: FloatArray, limit: float, risk: float) -> bool:
-    """Whether bets on a mean loss below a limit win so much that a larger one is ruled out.
+    """Whether bets on a mean loss below a limit win enough to exclude a larger mean.
 
     Parameters
     ----------
     loss : ndarray of shape (n_rows,)
-        Losses from 0 to 1, in an order that says nothing about them.
+        Losses from 0 to 1, in an order that is independent of them.
     limit : float
         The mean loss that is allowed.
     risk : float
-        How probable the same gain may be with a larger mean.
+        The largest probability of the same gain if the mean is larger.
 
     Returns
     -------
@@ -180,12 +180,12 @@ def bets_against(loss: FloatArray, limit: float, risk: float) -> bool:
     number = np.arange(1, n + 1)
     mean = (0.5 + np.cumsum(loss)) / (number + 1)
     variance = (0.25 + np.cumsum((loss - mean) ** 2)) / (number + 1)
-    # A bet knows the rows before it only.
+    # A bet depends only on the preceding rows.
     before = np.concatenate([[0.25], variance[:-1]])
     bet = np.minimum(np.sqrt(2 * math.log(1 / risk) / (n * before)), 0.9 / (1 - limit))
     capital = np.cumsum(np.log1p(bet * (limit - loss)))
     return bool(capital.max() >= math.log(1 / risk))
 
 
-#: How thresholds are walked for errors and for losses.
+#: The walks for errors and for losses.
 Walker = Callable[[FloatArray, AnyArray, float, float], Walk]

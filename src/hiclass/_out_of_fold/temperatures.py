@@ -1,10 +1,10 @@
-"""What is learned from rows that a model was not fitted on: temperature, F-score, expected classes.
+"""Temperature, expected F-score and expected classes, learned from held-out rows.
 
-The whole tree is fitted on a few folds. Every row is then scored along its *true* path, by the
-classifiers that have not seen it; one temperature for the tree minimises the log loss of the true
-paths. A joint model is queried for all final classes instead. The same folds tell which F-score the
-``expected_f1`` decoding reaches, which it must know, and how probable the final classes are on
-average, by which shares of classes are estimated later (see ``_inference.shares``).
+The whole tree is fitted on a few folds. Every row is then scored along its *true* path by the
+classifiers that have not seen it. One temperature for the tree minimises the log loss of the true
+paths. A joint model is queried for all final classes instead. From the same folds come the F-score
+of the ``expected_f1`` decoding, which that decoding needs, and the mean probabilities of the final
+classes, which the estimation of class shares needs (see ``_inference.shares``).
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ from hiclass._state import LocalModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
-#: Where the logarithm of the temperature is looked for, beside that of the spread of the scores.
+#: The range of the logarithm of the temperature, relative to that of the spread of the scores.
 _LOG_T = (-5.0, 8.0)
 _MOST_NUMBERS = 20_000_000
-#: So many numbers, or so many rows if that is more and not far too much, are looked at for every
-#: temperature that is tried.
+#: The number of values, or of rows if that is more and not far too many, that are used for every
+#: temperature.
 _JOINT_NUMBERS, _JOINT_ROWS = 1_000_000, 500
-#: Classes that are less probable are not worth naming.
+#: Less probable classes are not predicted.
 FLOOR = 0.05
 
 # Evidence with one number of columns, the true columns, and the weights of the rows.
@@ -69,12 +69,12 @@ def fit_out_of_fold(
     calibrate: bool,
     leaf_only: bool = False,
 ) -> tuple[float | None, float, FloatArray | None]:
-    """Learn the temperature, if wanted, the F-score and expected classes from out-of-fold scores.
+    """Learn the temperature if needed, the F-score and expected classes from out-of-fold scores.
 
     Parameters
     ----------
     fit_fold : callable
-        Fits the models of the whole tree on some training rows.
+        A function that fits the models of the whole tree on some training rows.
     X : rows
         All training rows.
     nodes : ndarray of int
@@ -84,7 +84,7 @@ def fit_out_of_fold(
     weights : ndarray or None
         Sample weights.
     calibrate : bool
-        Whether to look for a temperature.
+        Whether to learn a temperature.
     leaf_only : bool, default=False
         Whether paths must end at leaves.
 
@@ -92,7 +92,7 @@ def fit_out_of_fold(
     -------
     temperature : float or None
     f : float
-        The hierarchical F-score that ``expected_f1`` reaches.
+        The hierarchical F-score of ``expected_f1``.
     expected : ndarray of shape (n_nodes,) or None
         The probability of ending at each node, summed over held-out rows; see :func:`reached_f`.
     """
@@ -128,7 +128,7 @@ def learn_temperature(
     float
         The temperature with the smallest log loss of the true paths.
     """
-    # Scores are read as with a temperature while one is being looked for.
+    # While the temperature is being searched, scores are read as with a temperature.
     held_out = [(replace(models, temperature=1.0), rows) for models, rows in held_out]
     learn = _joint_temperature if held_out[0][0].joint else _path_temperature
     return learn(held_out, X, nodes, weights)
@@ -250,7 +250,7 @@ def _joint_temperature(
 
 
 def _thinned(models: Any, rows: IntArray, n: int) -> IntArray:
-    """Some of the held-out rows of a fold, where models are queried for all final classes."""
+    """A sample of the held-out rows of a fold, for models that compute all final classes."""
     width = int(models.hierarchy.n_nodes)
     wanted = max(_JOINT_NUMBERS // width, _JOINT_ROWS)
     wanted = max(1, min(wanted, _MOST_NUMBERS // width))
@@ -258,7 +258,7 @@ def _thinned(models: Any, rows: IntArray, n: int) -> IntArray:
 
 
 def log_loss(scores: FloatArray, right: IntArray, weights: FloatArray) -> float:
-    """The log loss of the right columns, summed over weighted rows."""
+    """The log loss of the correct columns, summed over weighted rows."""
     nll = logsumexp(scores, axis=1) - scores[np.arange(len(right)), right]
     return float(weights @ nll)
 
@@ -268,9 +268,9 @@ def _smallest(
     scored: list[tuple[FloatArray, FloatArray]],
     valleys: bool = False,
 ) -> float:
-    """The temperature with the smallest loss, looked for around the spread of the evidence.
+    """The temperature with the smallest loss, searched around the spread of the evidence.
 
-    A loss with several ``valleys`` is first looked at all over.
+    If the loss may have several ``valleys``, the whole range is searched first.
     """
     if not scored:
         return 1.0
@@ -296,11 +296,11 @@ def reached_f(
     weights: AnyArray,
     leaf_only: bool = False,
 ) -> tuple[float, FloatArray | None]:
-    """The F-score that is reached by decoding for it: a fixed point, found by iteration.
+    """The F-score of the decoding that expects it: a fixed point, found by iteration.
 
-    Among leaves only, the most probable one is nearly the same, so its F-score serves. Also the
-    probability of ending at each node, summed over the rows, of models that know it at once and so
-    compute it anyway; of others None: to query all local classifiers would take long.
+    Among leaves only, the most probable leaf is almost the same, so its F-score is used. Also
+    returns the probability of ending at each node, summed over the rows, for models that compute it
+    anyway. For others, it is None, because querying all local classifiers would take long.
     """
     parts = []
     first = held_out[0][0]
@@ -321,19 +321,19 @@ def reached_f(
 def fixed_point(
     parts: list[tuple[Hierarchy, Any, IntArray]], nodes: IntArray, weights: AnyArray
 ) -> float:
-    """The F-score that decoding reaches which expects it, by iteration."""
+    """The F-score of the decoding that expects exactly this F-score, by iteration."""
     f = 1.0
     for _ in range(20):
         before, f = f, _f_of(parts, nodes, weights, f)
         if abs(f - before) < 1e-4:
             break
-    else:  # it goes round in a small circle
+    else:  # it alternates between a few values
         f = (before + f) / 2
     return max(f, 2 * FLOOR)
 
 
 def _decoded(models: Any, X: Any, leaf_only: bool) -> tuple[Any, FloatArray | None]:
-    """What the F-score is reached with: candidates, or the best leaves; also final classes."""
+    """The input for the F-score: candidates, or the best leaves; also final classes."""
     if not models.is_direct:
         found = best_path(models, X).nodes if leaf_only else explore(models, X, FLOOR)
         return found, None
@@ -344,7 +344,7 @@ def _decoded(models: Any, X: Any, leaf_only: bool) -> tuple[Any, FloatArray | No
 
 
 def mean_one(weights: AnyArray) -> FloatArray:
-    """Weights whose mean is one, so that their sums can be read as numbers of rows."""
+    """Weights scaled to a mean of one, so that their sums are numbers of rows."""
     mean = float(weights.mean())
     return np.asarray(weights / mean if mean > 0 else np.zeros(len(weights)), dtype=np.float64)
 
@@ -352,7 +352,7 @@ def mean_one(weights: AnyArray) -> FloatArray:
 def expected_classes(models: Any, X: Any, rows: IntArray, weights: FloatArray) -> FloatArray:
     """The probability of ending at each node, summed over some of the held-out rows of a fold.
 
-    As many rows are looked at as for a temperature. There is one weight per training row.
+    As many rows are used as for a temperature. There is one weight per training row.
     """
     rows = _thinned(models, rows, len(weights))
     expected = np.zeros(models.hierarchy.n_nodes)
@@ -369,7 +369,7 @@ def _f_of(
     weights: AnyArray,
     f: float,
 ) -> float:
-    """The hierarchical F-score of decoding with f what was explored, or of nodes as they are."""
+    """The hierarchical F-score of decoding with f, or of given nodes."""
     common = predicted = true = 0.0
     for hierarchy, found, rows in parts:
         chosen = best_values(hierarchy, found, len(rows), f) if isinstance(found, list) else found

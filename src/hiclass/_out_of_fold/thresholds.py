@@ -1,11 +1,10 @@
-"""Thresholds of nodes that are learned from rows a model was not fitted on.
+"""Thresholds of nodes, learned from rows that a model was not fitted on.
 
 The whole hierarchy is fitted on a few folds, and every row is scored by the models that have not
-seen it. From the top down, each node then gets the threshold with the best F1 of its own rows,
-given the decisions above it: a node is in a set only if all its parents are. The threshold of a
-node with few positive rows would fit their noise; such nodes share one threshold, the best for all
-of them together. What one threshold for all nodes reaches is kept as a curve, from which other
-targets are read.
+seen it. From the top down, each node gets the threshold with the best F1 of its own rows, given the
+decisions above it: a node is in a set only if all of its parents are. The threshold of a node with
+few positive rows would fit noise. Such nodes share one threshold, the best for all of them
+together. The results of common thresholds are kept as a curve, from which other targets are read.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from hiclass._state import CalibratedSetModels
 from hiclass._targets.sets import SetTarget
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
-#: Smaller probabilities are not kept: no threshold is that small.
+#: Smaller probabilities are not kept, because no threshold is that small.
 _LEAST = 0.01
 #: Nodes with fewer positive rows share a threshold.
 _FEW = 10
@@ -37,7 +36,7 @@ _USUAL = 0.5
 
 @dataclass(frozen=True)
 class Scored:
-    """What models predict for rows that they were not fitted on.
+    """Out-of-fold probabilities of rows.
 
     Attributes
     ----------
@@ -46,7 +45,7 @@ class Scored:
     rows : ndarray of int
         The numbers of the rows.
     counts : Counts or None
-        The rows of every probability, where a calibration is learned.
+        The number of rows with each probability, if a calibration is learned.
     """
 
     proba: Any
@@ -63,12 +62,12 @@ def score_out_of_fold(
     *,
     count: bool,
 ) -> Scored | None:
-    """Score all rows out of fold; None where there are too few for folds.
+    """Score all rows out of fold; None if there are too few rows for folds.
 
     Parameters
     ----------
     fit_fold : callable
-        Fits the models of the whole hierarchy on some training rows.
+        A function that fits the models of the whole hierarchy on some training rows.
     X : rows
         All training rows.
     target : SetTarget
@@ -103,7 +102,7 @@ def score_out_of_fold(
 
 
 def calibrate_sets(models: Any, scored: Scored, name: str) -> tuple[Any, Scored]:
-    """Learn a calibration from rows that were scored out of fold; calibrate models and scores."""
+    """Learn a calibration from out-of-fold scores, and apply it to models and scores."""
     assert scored.counts is not None
     maps, map_of = learn_maps(SET_CALIBRATIONS[name], scored.counts)
     calibrated_models = CalibratedSetModels(
@@ -120,12 +119,12 @@ def calibrate_sets(models: Any, scored: Scored, name: str) -> tuple[Any, Scored]
 
 
 def as_scored(proba: FloatArray, rows: IntArray) -> Scored:
-    """Out-of-fold probabilities of some rows, as thresholds are learned from them."""
+    """Out-of-fold probabilities of some rows, in the form from which thresholds are learned."""
     return Scored(sp.csr_array(np.where(proba >= _LEAST, proba, 0)), rows, None)
 
 
 def tune_thresholds(scored: Scored | None, target: SetTarget, weights: AnyArray | None) -> Learned:
-    """Learn the threshold of every node, and what one threshold for all of them reaches.
+    """Learn the threshold of every node, and the curve of common thresholds.
 
     Parameters
     ----------
@@ -156,7 +155,7 @@ def best_thresholds(proba: Any, truth: Any, weights: FloatArray, hierarchy: Any)
     Parameters
     ----------
     proba, truth : sparse CSC arrays of shape (n_rows, n_nodes)
-        Out-of-fold probabilities, and which nodes each row is in.
+        Out-of-fold probabilities, and the nodes of each row.
     weights : ndarray of shape (n_rows,)
         Weights of the rows.
     hierarchy : Hierarchy
@@ -169,7 +168,7 @@ def best_thresholds(proba: Any, truth: Any, weights: FloatArray, hierarchy: Any)
     n_positive = np.diff(truth.indptr)
     thresholds = np.full(truth.shape[1], _shared_threshold(proba, truth, weights, n_positive))
     thresholds[0] = 0.0
-    chosen: dict[int, IntArray] = {}  # the rows that are decided to be in a node
+    chosen: dict[int, IntArray] = {}  # the rows that are predicted to be in a node
     for node in range(1, len(thresholds)):
         rows, p, positive = _column(proba, truth, node)
         keep = np.ones(len(rows), dtype=bool)
@@ -185,7 +184,7 @@ def best_thresholds(proba: Any, truth: Any, weights: FloatArray, hierarchy: Any)
 
 
 def _column(proba: Any, truth: Any, node: int) -> tuple[IntArray, FloatArray, AnyArray]:
-    """The rows with a probability for a node, these probabilities, and which rows are positive."""
+    """The rows with a probability for a node, the probabilities, and which rows are positive."""
     rows = rows_of(proba, node)
     p = proba.data[proba.indptr[node] : proba.indptr[node + 1]]
     positive = np.isin(rows, rows_of(truth, node))
@@ -203,15 +202,15 @@ def _shared_threshold(proba: Any, truth: Any, weights: FloatArray, n_positive: I
 
 
 def _best(p: FloatArray, positive: AnyArray, weights: FloatArray, total: float) -> float:
-    """The threshold with the best F1; halfway to the next smaller probability, where there is one.
+    """The threshold with the best F1, halfway to the next smaller probability if there is one.
 
-    ``total`` is the weight of all positive rows, those without a probability included.
+    ``total`` is the weight of all positive rows, including those without a probability.
     """
     order = np.argsort(-p, kind="stable")
     p = p[order]
     tp = np.cumsum((weights * positive)[order])
     predicted = np.cumsum(weights[order])
-    last = np.append(p[1:] != p[:-1], True)  # equal probabilities are taken together
+    last = np.append(p[1:] != p[:-1], True)  # equal probabilities are processed together
     f = 2 * tp[last] / (predicted[last] + total)
     if not f.any():
         return _USUAL

@@ -1,16 +1,16 @@
 """The weights of the models of an ensemble, learned from rows that the models have not seen.
 
-The weights are those with the smallest log loss of the true final classes, over the same folds from
-which a temperature and the F-score are learned (see ``temperatures``).
+The weights minimise the log loss of the true final classes, over the folds that are also used for a
+temperature and the F-score (see ``temperatures``).
 
 - A *product* is P(final class) proportional to prod p_i ** w_i. Its loss is convex: it is that of a
   multinomial logistic regression with log p_i as features and one coefficient per model. Weights
-  are not negative, and their sum is free: it acts as an inverse temperature.
+  are not negative. Their sum is free and acts as an inverse temperature.
 - A *mean* is a mixture. Its weights sum to one and are found by expectation maximisation.
 
-A probability of exactly zero rules a final class out in a product, however small the weight, unless
-the weight is zero and the model has no influence at all. So the loss jumps there, and weights are
-looked for with and without a model that rules out true classes.
+In a product, a probability of exactly zero excludes a final class however small the weight, unless
+the weight is zero and the model has no influence at all. The loss is discontinuous there, so
+weights are searched with and without each model that excludes true classes.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from hiclass._rows import chunks_of_rows, one_in, slice_rows, take_rows
 from hiclass._state import EnsembleModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
-#: At most so many logarithms are kept; rows are thinned out beyond it.
+#: The largest number of logarithms that are kept; beyond it, rows are sampled.
 _MOST_NUMBERS = 20_000_000
-#: What the loss counts for a true class that was ruled out, as a probability.
+#: The probability that the loss assumes for a true class that was excluded.
 _RULED_OUT = 1e-6
-#: Where models are always right, only this keeps the exponents from growing for ever.
+#: If models are always correct, only this regularisation bounds the exponents.
 _LARGEST_EXPONENT = 1000.0
 _SMALLEST_EXPONENT = 1e-6
-#: A smaller exponent is none.
+#: Smaller exponents are set to zero.
 _NEGLIGIBLE = 1e-4
 _MOST_STEPS = 1000
-#: The mean log loss of a mixture may be this much larger than the smallest one.
+#: The tolerance of the mean log loss of a mixture.
 _MIXTURE_GAP = 1e-7
 
 
@@ -50,7 +50,7 @@ class LogProba:
     logs : ndarray of shape (n_models, n_rows, n_final)
         Logarithms of probabilities, 0 where ``never`` is true.
     never : ndarray of bool of the same shape, or None
-        Where a probability is exactly zero; None if it nowhere is.
+        Where a probability is exactly zero; None if there is no such probability.
     right : ndarray of int of shape (n_rows,)
         The column of the true final class.
     weights : ndarray of shape (n_rows,)
@@ -63,13 +63,13 @@ class LogProba:
     weights: FloatArray
 
     def rules_out_truth(self, model: int) -> bool:
-        """Whether a model gives a true class the probability zero."""
+        """Whether a model gives a true class probability zero."""
         if self.never is None:
             return False
         return bool(self.never[model, np.arange(len(self.right)), self.right].any())
 
     def rules_out(self, model: int) -> bool:
-        """Whether a model gives any class the probability zero."""
+        """Whether a model gives any class probability zero."""
         return self.never is not None and bool(self.never[model].any())
 
 
@@ -107,7 +107,7 @@ def learn_weights(
     else:
         true = [(p[:, np.arange(len(right)), right].T, w) for p, right, w in by_chunk]
         found = best_shares(*map(np.concatenate, zip(*true, strict=True))) if true else None
-    # Nothing was learned, or that no model is of any use.
+    # Either nothing was learned, or no model is useful.
     return joint.weights if found is None or not found.any() else tuple(found.tolist())
 
 
@@ -120,14 +120,15 @@ def _query(
 ) -> Iterator[tuple[FloatArray, IntArray, AnyArray]]:
     """Query all models about rows that they have not seen, by chunks of rows.
 
-    Yields probabilities (n_models, n_rows, n_final), the right columns and the weights of rows.
+    Yields probabilities (n_models, n_rows, n_final), the correct columns and the weights of rows.
     """
     n_models = len(joint.members)
     for models, rows in held_out:
         ends = models.options.ends
-        if joint.voting == "product":  # which needs all of the numbers at once
+        if joint.voting == "product":  # which needs all values at once
             rows = one_in(rows, -(-n_models * len(nodes) * len(ends) // _MOST_NUMBERS))
-        # A row of a final class that the fold does not know tells nothing about the models.
+        # A row of a final class that the fold does not have carries no information about the
+        # models.
         rows = rows[np.isin(nodes[rows], ends) & (weights[rows] > 0)]
         if not len(rows):
             continue
@@ -142,7 +143,7 @@ def _query(
 
 
 def take_logs(proba: FloatArray, right: IntArray, weights: FloatArray) -> LogProba:
-    """Take the logarithms of probabilities, apart from those that are zero."""
+    """Take the logarithms of probabilities, and mark those that are zero."""
     never = proba == 0
     if not never.any():
         return LogProba(np.log(proba), None, right, weights)
@@ -150,13 +151,13 @@ def take_logs(proba: FloatArray, right: IntArray, weights: FloatArray) -> LogPro
 
 
 def best_exponents(parts: list[LogProba]) -> FloatArray:
-    """The weights of a product with the smallest log loss; all zero if no model is of any use."""
+    """The weights of a product with the smallest log loss; all zero if no model is useful."""
     chosen = list(range(len(parts[0].logs)))
     harmful = [i for i in chosen if any(part.rules_out_truth(i) for part in parts)]
     loss, weights = _smallest_loss(parts, chosen)
     while len(chosen) > 1:
         fewer = [[i for i in chosen if i != j] for j in chosen if j in harmful]
-        # Of two that rule out the same classes, leaving one out gains nothing.
+        # If two models exclude the same classes, removing one of them has no advantage.
         if harmless := [i for i in chosen if i not in harmful]:
             fewer.append(harmless)
         tried = [(*_smallest_loss(parts, models), models) for models in fewer]
@@ -181,14 +182,14 @@ def _smallest_loss(parts: list[LogProba], chosen: list[int]) -> tuple[float, Flo
     start[chosen] = 1 / len(chosen)
     bounds = [(0.0, 0.0)] * n_models
     for i in chosen:
-        # A model whose zeros count must have some weight.
+        # A model whose zeros count must have a positive weight.
         has_zeros = any(part.rules_out(i) for part in parts)
         bounds[i] = (_SMALLEST_EXPONENT if has_zeros else 0.0, _LARGEST_EXPONENT)
     options = {"ftol": 1e-13, "gtol": 1e-8}
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    # A minimum at the bound is only neared; whether it was reached must not depend on rounding.
+    # A minimum at the bound is only approached; whether it was reached must not depend on rounding.
     weights = np.where(found.x < _NEGLIGIBLE, [low for low, _ in bounds], found.x)
-    # Without any weight there is no ensemble.
+    # Without any weight, there is no ensemble.
     return loss(weights)[0] if weights.any() else np.inf, weights
 
 
@@ -209,7 +210,7 @@ class _Loss:
             return cls(logs, None, right, weights, 0.0)
         excluded = np.asarray(part.never[chosen].any(axis=0))
         lost = excluded[np.arange(len(right)), right]
-        # Where nothing is left, all classes are equally probable.
+        # If nothing is left, all classes are equally probable.
         chance = np.where(excluded.all(axis=1), 1 / logs.shape[2], _RULED_OUT)
         constant = -float(weights[lost] @ np.log(chance[lost]))
         excluded[lost] = False
@@ -227,7 +228,7 @@ class _Loss:
         proba = np.exp(scores - largest[:, None])
         sums = proba.sum(axis=1)
         value = float(self.weights @ (np.log(sums) + largest - true))
-        # The gradient: the expected logarithms less those of the true classes.
+        # The gradient: the expected logarithms minus those of the true classes.
         proba *= (self.weights / sums)[:, None]
         proba[everyone, self.right] -= self.weights
         return value + self.constant, flat @ proba.ravel()
@@ -237,7 +238,7 @@ class _Loss:
 
 
 def best_shares(likelihoods: FloatArray, weights: AnyArray) -> FloatArray:
-    """The weights of a mean with the smallest log loss; all zero if there is no row to learn from.
+    """The weights of a mean with the smallest log loss; all zero if there are no rows.
 
     Parameters
     ----------
@@ -251,7 +252,7 @@ def best_shares(likelihoods: FloatArray, weights: AnyArray) -> FloatArray:
     ndarray of shape (n_models,)
         Weights that sum to one.
     """
-    # A row that all models have ruled out is lost with any weights.
+    # A row that all models exclude is lost with any weights.
     largest = likelihoods.max(axis=1)
     known = largest > 0
     likelihoods = likelihoods[known] / largest[known, None]
@@ -262,7 +263,7 @@ def best_shares(likelihoods: FloatArray, weights: AnyArray) -> FloatArray:
     for _ in range(_MOST_STEPS):
         gain = (weights / (likelihoods @ shares)) @ likelihoods
         shares *= gain
-        # No weights have a loss that is smaller by more than this.
+        # No other weights have a loss that is smaller by more than this.
         if gain.max() - 1 < _MIXTURE_GAP:
             break
     return np.asarray(shares / shares.sum())

@@ -1,13 +1,13 @@
 """Batches of a stream: which classifiers a batch updates, and with which rows.
 
-The policies are those of ``fit``, used as they are. What differs is what is known when. A
-classifier must know its classes before there are rows of all
-of them. So there are two sets of options: the *layout*, all that the classifiers can tell apart,
-and the options proper, of which there have been rows. Targets count in the layout; predictions
-choose among the options, so that a class without rows has the probability 0 as after ``fit``.
+The policies are those of ``fit``. The difference is what is known at which time. A classifier must
+know its classes before there are rows of all of them. So there are two sets of options: the
+*layout*, which contains everything that the classifiers can distinguish, and the options proper,
+which have had rows. Targets refer to the layout. Predictions choose among the options, so that a
+class without rows has probability 0, as after ``fit``.
 
-The work of a batch grows with its rows and their depth, not with the number of nodes: nothing here
-looks at a node without rows in the batch, but for the policies that want every row at every node.
+The work for a batch grows with its rows and their depth, not with the number of nodes. Nodes
+without rows in the batch are not visited, except by policies that use every row at every node.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def make_layout(hierarchy: Hierarchy, stops: AnyArray) -> Options:
 
 
 def level_columns(hierarchy: Hierarchy, layout: Options) -> LevelColumns:
-    """Number the classes of every level: the options of its parents, one after the other."""
+    """Number the classes of every level: the options of its parents in order."""
     classes = []
     child, stop = np.zeros((2, hierarchy.n_nodes), dtype=np.intp)
     for level, parents in enumerate(hierarchy.nodes_by_level[:-1], start=1):
@@ -62,7 +62,7 @@ def level_columns(hierarchy: Hierarchy, layout: Options) -> LevelColumns:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a batch updates: so many problems, made one by one."""
+    """The problems that a batch updates, created one by one."""
 
     n_problems: int
     problems: Iterator[LocalProblem]
@@ -98,7 +98,7 @@ def plan_per_level(index: BatchIndex, stream: Stream) -> Plan:
 
 
 def plan_flat(index: BatchIndex, stream: Stream) -> Plan:
-    """The one problem, if rows end where a path may end."""
+    """The single problem, if rows end at a final class."""
     ends = stream.layout.ends
     place = np.minimum(np.searchsorted(ends, index.nodes), len(ends) - 1)
     rows = np.flatnonzero(ends[place] == index.nodes)
@@ -108,13 +108,13 @@ def plan_flat(index: BatchIndex, stream: Stream) -> Plan:
 
 
 def plan_per_node(index: BatchIndex, stream: Stream) -> Plan:
-    """The binary problems that a policy gives rows of the batch, and the gates that they pass."""
+    """The binary problems to which a policy assigns rows of the batch, and their gates."""
     hierarchy, layout, policy = index.hierarchy, stream.layout, as_policy(stream.policy)
     reached = index.reached()
     if not policy.inside_parent:
         parents = np.flatnonzero(~hierarchy.is_leaf)
     else:
-        # A row that ends at a node tells nothing about the children of that node.
+        # A row that ends at a node carries no information about its children.
         touched = index.distinct if policy.own else reached[1:]
         parents = np.unique(hierarchy.parent[touched])
     gates = reached[layout.can_stop[reached]]
@@ -142,16 +142,16 @@ def _as_plan(problems: list[LocalProblem]) -> Plan:
     return Plan(len(problems), iter(problems))
 
 
-# -- what a batch must not bring, and what it leaves open --------------------------------------
+# -- rows that a batch must not have ---------------------------------------------------------------
 
 
 def check_layout(hierarchy: Hierarchy, layout: Options, nodes: IntArray, leaf_only: bool) -> None:
-    """Refuse rows of classes that had no rows in ``fit``, so that no classifier knows them."""
+    """Reject rows of classes that had no rows in ``fit`` and are unknown to the classifiers."""
     known = np.zeros(hierarchy.n_nodes, dtype=bool)
     known[layout.indices] = True
     remedy = (
         "After fit, partial_fit supports only classes that had rows in fit. Call fit with rows of "
-        "this class, or start again with partial_fit and classes=."
+        "this class, or start with partial_fit and classes= instead of fit."
     )
     path = hierarchy._paths[nodes]
     unknown = (path >= 0) & ~known[path]
@@ -168,37 +168,34 @@ def check_layout(hierarchy: Hierarchy, layout: Options, nodes: IntArray, leaf_on
         raise ValueError(f"Row {row} of y ends at {name}, where no path has ended before. {remedy}")
 
 
-# -- what a batch must not make a classifier forget --------------------------------------------
+# -- forgetting --------------------------------------------------------------------------------
 
-#: Chance does not explain that a batch lacks classes if so many of their rows were to be expected,
-#: and one more for every class that the batch has.
+#: If more rows of the missing classes were expected than this number plus the number of classes in
+#: the batch, chance does not explain that they are missing.
 _CERTAIN = 10
 
 
 class Guard:
     """Decides which local classifiers learn a batch, so that none forgets its classes.
 
-    Most classifiers that learn step by step forget a class of which they see no more rows. So a
-    classifier *sits out* a batch that has rows of one class only, or none of the classes that made
-    up most of what it has learned, unless chance explains it. The rows of classes that a batch
-    lacks count for a quarter from then on, so that a change of the stream that lasts is accepted.
-
     Parameters
     ----------
     learned : dict of ndarray of shape (n_classes,)
-        By classifier (``key_of``), the rows learned of each of its classes, as far as they count.
+        For each classifier (``key_of``), the number of rows learned of each of its classes, as far
+        as they count.
     suspects : collection of int
-        Classifiers for which chance is known not to explain what is lacking: ``lacking_siblings``.
+        Classifiers for which chance is known not to explain the missing classes:
+        ``lacking_siblings``.
 
     Attributes
     ----------
     left_out : list of LocalProblem
-        The problems of the classifiers that sit out.
+        The problems of the classifiers that skip the batch.
     forgetting : list of LocalProblem
-        The problems of those that learn although classes are lacking.
+        The problems of those that learn the batch although classes are missing.
     unknown : list of ndarray of int
-        Rows of classes of which a classifier, because it sits out, has learned nothing yet: such a
-        class is not to be predicted.
+        Rows of classes of which a classifier has learned nothing yet, because it skips the batch.
+        Such a class must not be predicted.
     """
 
     def __init__(self, learned: dict[int, AnyArray], suspects: Collection[int] = ()) -> None:
@@ -209,13 +206,14 @@ class Guard:
         self._suspects = suspects
 
     def admits(self, problem: LocalProblem, *, may_forget: bool) -> bool:
-        """Whether the classifier of a problem learns its rows; takes note of them."""
+        """Whether the classifier of a problem learns its rows; stores the decision."""
         key, counts = key_of(problem), _count(problem)
         learned = self.learned.get(key, np.zeros(len(counts)))
         certain, most = _lack(learned, counts)
         if np.count_nonzero(learned) < 2:  # there is nothing to forget yet
             if np.count_nonzero(counts) > 1:
-                learned = np.zeros(len(counts))  # how many rows of one class came first is no share
+                # the number of rows of the first class is not a share
+                learned = np.zeros(len(counts))
         elif may_forget and (certain or (most and key in self._suspects)):
             (self.left_out if most else self.forgetting).append(problem)
             self.learned[key] = np.where(counts > 0, learned, learned / 4)
@@ -229,7 +227,7 @@ class Guard:
 
 
 def lacking_siblings(plan: Plan, learned: dict[int, AnyArray]) -> set[int]:
-    """Binary classifiers of siblings that a batch lacks, also where each of them is rare.
+    """Binary classifiers of siblings that a batch lacks, even if each of them is rare.
 
     Parameters
     ----------
@@ -248,10 +246,10 @@ def lacking_siblings(plan: Plan, learned: dict[int, AnyArray]) -> set[int]:
 
 
 def _lack(learned: AnyArray, counts: AnyArray) -> tuple[bool, bool]:
-    """Whether it is not by chance that rows lack classes, and whether these are most of them.
+    """Whether chance does not explain that rows lack classes, and whether these are most classes.
 
-    Of n shuffled rows with k classes, n - k repeat a class. On average that is at most n times the
-    share of these k classes, so that at most k rows of the other classes were to be expected.
+    Of n shuffled rows with k classes, n - k repeat a class. On average, this is at most n times the
+    share of these k classes, so that at most k rows of the other classes were expected.
     """
     n_rows, n_present = counts.sum(), np.count_nonzero(counts)
     n_learned, n_lacking = learned.sum(), learned[counts == 0].sum()
@@ -265,16 +263,16 @@ def _count(problem: LocalProblem) -> AnyArray:
 
 
 def rows_learned(plan: Plan, n_own: IntArray, owners: set[int]) -> dict[int, AnyArray]:
-    """What some classifiers have learned from rows that ``fit`` had: see ``Guard``.
+    """What some classifiers have learned from the rows of ``fit``: see ``Guard``.
 
     Parameters
     ----------
     plan : Plan
         The problems of a batch with one row for every node that had rows, in their order.
     n_own : ndarray of int
-        How many rows each of these nodes had.
+        The number of rows of each of these nodes.
     owners : set of int
-        The classifiers that there are, as ``key_of``.
+        The existing classifiers, as ``key_of``.
     """
     learned = {}
     for problem in plan.problems:
@@ -287,25 +285,26 @@ def rows_learned(plan: Plan, n_own: IntArray, owners: set[int]) -> dict[int, Any
 
 
 def key_of(problem: LocalProblem) -> int:
-    """One number for a classifier, a node or a level, and for a gate."""
+    """A unique number for a classifier (a node or a level) or a gate."""
     return ~problem.owner if problem.gate else problem.owner
 
 
 def renumbered(by_key: dict[int, Any], moved: IntArray) -> dict[int, Any]:
-    """What is kept by node, or by gate, in the numbers of a tree that has grown."""
+    """The values by node or gate, with the numbers of a tree that has grown."""
     return {int(moved[k]) if k >= 0 else ~int(moved[~k]): v for k, v in by_key.items()}
 
 
 def learns_by_counting(estimator: Any) -> bool:
-    """Whether a classifier learns by counting, so that no batch makes it forget another."""
-    from sklearn import naive_bayes as nb  # imported by whoever uses one, not with hiclass
+    """Whether a classifier learns by counting, so that it does not forget."""
+    # imported by the user of such a classifier, not with hiclass
+    from sklearn import naive_bayes as nb
 
     counting = (nb.BernoulliNB, nb.CategoricalNB, nb.ComplementNB, nb.GaussianNB, nb.MultinomialNB)
     return isinstance(estimator, counting)
 
 
 def warn_of_lack(guard: Guard, describe: Callable[[LocalProblem], str]) -> None:
-    """Warn of classifiers that sat a batch out, and of those that learned it and may forget."""
+    """Warn of classifiers that skipped a batch, and of those that learned it and may forget."""
     for problems, what in (
         (guard.left_out, "skipped the batch, because they would forget these classes"),
         (guard.forgetting, "learned the batch and may forget these classes"),
@@ -314,14 +313,14 @@ def warn_of_lack(guard: Guard, describe: Callable[[LocalProblem], str]) -> None:
             names = ", ".join(describe(problem) for problem in problems[:3])
             more = f" and {len(problems) - 3} more" if len(problems) > 3 else ""
             warn_user(
-                f"The batch has no rows of classes that local classifiers have learned: those of "
-                f"{names}{more} {what}. Include rows of all classes so far in every batch, for "
-                f"example by shuffling the stream."
+                "The batch has no rows of classes that local classifiers have learned. The "
+                f"classifiers of {names}{more} {what}. Include rows of all classes so far in every "
+                "batch, for example by shuffling the stream."
             )
 
 
 def note_sides(problem: LocalProblem, is_new: bool, one_sided: dict[int, int]) -> None:
-    """Note in ``one_sided`` whether a binary classifier has seen rows of one class only."""
+    """Record in ``one_sided`` whether a binary classifier has seen rows of one class only."""
     key = key_of(problem)
     low, high = int(problem.target.min()), int(problem.target.max())
     if is_new and low == high:

@@ -1,9 +1,9 @@
-"""Strategies that put nodes into groups, with one classifier for all branches of a group.
+"""Strategies that group nodes, with one classifier for all branches of a group.
 
-Two functions say what the groups are: ``owner(hierarchy, nodes)``, the number of the group of one
-node or of an array of them, and ``nodes(hierarchy, owner)``, the nodes of a group. No node of a
-group may be above another, so that a path takes one branch of a group at most. Everything else
-follows: the problems of ``fit``, those of a batch, and those of rows that are sets of classes.
+Two functions define the groups: ``owner(hierarchy, nodes)`` returns the number of the group of one
+node or of an array of nodes, and ``nodes(hierarchy, owner)`` the nodes of a group. No node of a
+group may be an ancestor of another, so that a path takes at most one branch of a group. Everything
+else follows: the problems of ``fit``, those of a batch, and those of rows that are sets of classes.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ class Groups:
     Attributes
     ----------
     owner : callable
-        ``(hierarchy, nodes)`` to the group of one node or of each of an array of them, from 0 on.
+        ``(hierarchy, nodes)`` to the group of one node or of each of an array of nodes, starting at
+        0.
     nodes : callable
-        ``(hierarchy, owner)`` to the nodes of a group, ascending.
+        ``(hierarchy, owner)`` to the nodes of a group in ascending order.
     """
 
     owner: Callable[[Hierarchy, Any], Any]
@@ -58,12 +59,12 @@ class Groups:
                 yield LocalProblem(owner, all_as_none(rows, index.n_rows), target, classes)
 
     def count(self, options: Options, hierarchy: Hierarchy) -> int:
-        """How many groups have several branches."""
+        """The number of groups with several branches."""
         owner = self.owner(hierarchy, np.arange(hierarchy.n_nodes))
         return int((np.bincount(owner, weights=np.diff(options.indptr)) > 1).sum())
 
     def plan(self, index: BatchIndex, stream: Stream) -> Plan:
-        """The groups that the rows of a batch reach, with the branches that there may ever be."""
+        """The groups that the rows of a batch reach, with all possible branches."""
         problems = list(self.problems(index, stream.layout))
         return Plan(len(problems), iter(problems))
 
@@ -77,11 +78,11 @@ class Groups:
             yield LocalProblem(group, None, index.target(None, here), here)
 
     def count_sets(self, index: SetIndex) -> int:
-        """How many groups have classes that some rows are in and some are not."""
+        """The number of groups with classes to decide about."""
         return len(np.unique(self._undecided(index)[1]))
 
     def _undecided(self, index: SetIndex) -> tuple[IntArray, IntArray]:
-        """The classes to decide about, and the group of each: that of its first parent."""
+        """The classes to decide about, and the group of each, which is that of its first parent."""
         classes = index.undecided(np.arange(1, index.hierarchy.n_nodes), index.n_rows)
         return classes, self.owner(index.hierarchy, first_parents(index.hierarchy, classes))
 
@@ -89,7 +90,7 @@ class Groups:
 def _branches_taken(
     index: BatchIndex, options: Options, nodes: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Rows that go on from some nodes, and the position of the branch that each one takes."""
+    """Rows that continue from some nodes, and the position of the branch of each row."""
     parts = [rows_of_options(index, options, node) for node in nodes.tolist()]
     n_options = np.diff(options.indptr)[nodes]
     first = np.cumsum(n_options) - n_options

@@ -1,12 +1,12 @@
-"""Which training rows are in which class: one view of the rows for trees, DAGs and sets of labels.
+"""Which training rows belong to which class: one view for trees, DAGs and sets of labels.
 
-A policy or a strategy needs two things only. ``own(c)`` are the rows whose most specific class is
-``c`` (with several labels per row: that have ``c`` among their most specific classes), and
-``below(c)`` the rows of ``c`` or of a class below it. Everything else follows from these.
+A policy or a strategy needs only two things. ``own(c)`` are the rows whose most specific class is
+``c`` (with several labels per row: that have ``c`` among their most specific classes). ``below(c)``
+are the rows of ``c`` or of a descendant. Everything else follows from these.
 
 In a tree with one path per row, one stable sort of the rows by their node gives both: nodes are
-numbered in preorder, so that the rows of every subtree are a contiguous run (:class:`TreeIndex`).
-Otherwise the columns of sparse matrices do (:class:`SetIndex`).
+numbered in preorder, so the rows of every subtree are contiguous (:class:`TreeIndex`). Otherwise,
+they are the columns of sparse matrices (:class:`SetIndex`).
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ class LocalProblem:
     Attributes
     ----------
     owner : int
-        The node, or the level, that the problem belongs to.
+        The node or level of the problem.
     rows : ndarray of int, or None
-        The training rows, ascending; ``None`` for all of them.
+        The training rows in ascending order; ``None`` for all rows.
     target : ndarray of int
-        The class of each of these rows, 0 .. k - 1; where rows are sets of classes, one column of 0
+        The class of each of these rows, 0 .. k - 1. If rows are sets of classes, one column of 0
         and 1 per class.
     classes : ndarray of int
-        What the classes mean: nodes, where the owner itself means "stop here". For a binary problem
-        per node, -1 (not this node) and the node; for a gate, -1 (go on) and the node.
+        The meaning of the classes: nodes, where the owner itself means "stop here". For a binary
+        problem per node, -1 (not this node) and the node. For a gate, -1 (continue) and the node.
     gate : bool
-        Whether a binary problem of the per-node strategy is "stop here, or go on?".
+        Whether a binary problem of the per-node strategy decides between "stop here" and
+        "continue".
     """
 
     owner: int
@@ -62,9 +63,9 @@ class RowIndex(ABC):
     n_rows : int
         Number of training rows.
     exclusive : bool
-        Whether a row is in one child of a node at most, as in a tree with one path per row. Then
-        siblings exclude one another: their probabilities are normalised, and an only child is
-        certain.
+        Whether a row belongs to at most one child of a node, as in a tree with one path per row.
+        Siblings are then mutually exclusive: their probabilities are normalised, and an only child
+        is certain.
     """
 
     hierarchy: Hierarchy
@@ -73,11 +74,11 @@ class RowIndex(ABC):
 
     @abstractmethod
     def own(self, node: int) -> IntArray:
-        """Rows whose most specific class is the node, ascending."""
+        """Rows whose most specific class is the node, in ascending order."""
 
     @abstractmethod
     def below(self, node: int) -> IntArray:
-        """Rows of the node or of a class below it, ascending."""
+        """Rows of the node or of a descendant, in ascending order."""
 
     def members(
         self, nodes: IntArray, rows: IntArray | None = None, *, own: bool = False
@@ -100,7 +101,7 @@ class RowIndex(ABC):
             yield mask if rows is None else mask[rows]
 
     def rows_of_children(self, parents: IntArray, *, own: bool = False) -> IntArray:
-        """Rows below any child of some nodes, or whose most specific class is one, ascending."""
+        """Rows below any child of some nodes, or ending at one, in ascending order."""
         find = self.own if own else self.below
         mask = np.zeros(self.n_rows, dtype=bool)
         for parent in parents.tolist():
@@ -110,31 +111,32 @@ class RowIndex(ABC):
 
 
 class RowCounts:
-    """How many rows every node of a tree has.
+    """The number of rows of every node of a tree.
 
     Parameters
     ----------
     hierarchy : Hierarchy
         A tree.
     n_own : ndarray of int
-        How many rows have each node as their most specific one.
+        The number of rows whose most specific node is each node.
 
     Attributes
     ----------
     n_below : ndarray of int
-        How many rows are in each node or below it.
+        The number of rows at or below each node.
     """
 
     def __init__(self, hierarchy: Hierarchy, n_own: IntArray) -> None:
         self.hierarchy = hierarchy
         self.n_own = n_own
-        # In preorder the nodes below a node follow it, so totals are differences of running sums.
+        # In preorder, the descendants of a node follow it, so totals are differences of running
+        # sums.
         self._start: IntArray = np.concatenate([[0], np.cumsum(n_own)])
         self.n_below: IntArray = self._start[hierarchy.subtree_end] - self._start[:-1]
 
 
 class BatchIndex(RowIndex):
-    """The rows of a tree in a batch, from one stable sort; no array has an entry per node.
+    """The rows of a batch in a tree, from one stable sort; no array has an entry per node.
 
     Parameters
     ----------
@@ -150,7 +152,7 @@ class BatchIndex(RowIndex):
         self.hierarchy = hierarchy
         self.nodes = nodes
         self.n_rows = len(nodes)
-        # NumPy sorts numbers of 16 bits by counting, several times faster.
+        # NumPy sorts 16-bit numbers by counting, which is several times faster.
         small = nodes.astype(np.uint16) if hierarchy.n_nodes <= 1 << 16 else nodes
         self._order = np.argsort(small, kind="stable")
 
@@ -160,24 +162,24 @@ class BatchIndex(RowIndex):
 
     @cached_property
     def distinct(self) -> IntArray:
-        """The most specific nodes of the rows, each once, ascending."""
+        """The distinct most specific nodes of the rows, in ascending order."""
         return np.unique(self.nodes)
 
     def reached(self) -> IntArray:
-        """The root and all nodes that have rows at or below them, ascending."""
+        """The root and all nodes with rows at or below them, in ascending order."""
         nodes = np.unique(self.hierarchy._paths[self.distinct])
         return np.concatenate([[0], nodes[nodes > 0]])
 
     def _first(self, node: int) -> int:
-        """Where the rows of a node, and of all nodes after it, begin in the order."""
+        """The position of the first row of a node, or of a node after it."""
         return int(self._sorted.searchsorted(node))
 
     def own(self, node: int) -> IntArray:
-        """Rows whose most specific class is the node, ascending."""
+        """Rows whose most specific class is the node, in ascending order."""
         return self._order[self._first(node) : self._first(node + 1)]
 
     def below(self, node: int, *, strictly: bool = False) -> IntArray:
-        """Rows of the node or below it (or only below it), ascending."""
+        """Rows at or below the node (or only below it), in ascending order."""
         start = self._first(node + strictly)
         stop = self._first(int(self.hierarchy.subtree_end[node]))
         if stop - start == self.n_rows:
@@ -185,7 +187,7 @@ class BatchIndex(RowIndex):
         return np.sort(self._order[start:stop])
 
     def child_of(self, rows: IntArray, children: IntArray) -> IntArray:
-        """Which of the children of a node each row belongs to; -1 for a row of the node itself."""
+        """The child of a node to which each row belongs; -1 for a row that ends at the node."""
         # Siblings are disjoint intervals of node numbers.
         if len(rows) < self.hierarchy.n_nodes:
             return np.searchsorted(children, self.nodes[rows], side="right") - 1
@@ -195,7 +197,7 @@ class BatchIndex(RowIndex):
     def members(
         self, nodes: IntArray, rows: IntArray | None = None, *, own: bool = False
     ) -> Iterator[AnyArray]:
-        """As for all indices; a subtree is an interval of node numbers."""
+        """As for all indexes; a subtree is an interval of node numbers."""
         if rows is None:
             yield from super().members(nodes, own=own)
             return
@@ -204,7 +206,7 @@ class BatchIndex(RowIndex):
             yield at == node if own else (at >= node) & (at < self.hierarchy.subtree_end[node])
 
     def rows_of_children(self, parents: IntArray, *, own: bool = False) -> IntArray:
-        """As for all indices; the rows below the children of one node are a run."""
+        """As for all indexes; the rows below the children of one node are contiguous."""
         if own or len(parents) != 1:
             return super().rows_of_children(parents, own=own)
         return self.below(int(parents[0]), strictly=True)
@@ -231,7 +233,7 @@ class TreeIndex(BatchIndex, RowCounts):
 
 
 class SetIndex(RowIndex):
-    """The training rows of every node of a tree or a DAG, where a row may have several labels.
+    """The training rows of every node of a tree or a DAG, if a row may have several labels.
 
     Parameters
     ----------
@@ -258,22 +260,22 @@ class SetIndex(RowIndex):
         self.n_own[0] = len(self._without_labels)
 
     def own(self, node: int) -> IntArray:
-        """Rows that have the node among their most specific ones, ascending.
+        """Rows that have the node among their most specific ones, in ascending order.
 
         A row without labels ends at the root.
         """
         return rows_of(self._own, node) if node else self._without_labels
 
     def below(self, node: int) -> IntArray:
-        """Rows that are in the node, ascending."""
+        """Rows that belong to the node, in ascending order."""
         return rows_of(self._below, node)
 
     def undecided(self, nodes: IntArray, n_rows: int) -> IntArray:
-        """The nodes that some, but not all, of so many rows are in."""
+        """The nodes to which some, but not all, of the rows belong."""
         return nodes[(self.n_below[nodes] > 0) & (self.n_below[nodes] < n_rows)]
 
     def target(self, rows: IntArray | None, nodes: IntArray) -> IntArray:
-        """Which of some rows are in which of some nodes: 0 or 1; one column is 1-D.
+        """Membership of some rows in some nodes as 0 or 1; 1-D for a single node.
 
         The rows must contain all rows of these nodes.
         """
@@ -289,7 +291,7 @@ class SetIndex(RowIndex):
 
 
 def rows_by_node(target: Any) -> IntArray | None:
-    """How many rows end at each node of an encoded target; None where rows are sets."""
+    """The number of rows that end at each node; None if rows are sets."""
     if target.of_sets:
         return None
     return np.bincount(target.nodes, minlength=target.hierarchy.n_nodes)
@@ -302,10 +304,10 @@ def weight_by_node(hierarchy: Hierarchy, nodes: IntArray, weights: Any) -> Float
 
 
 def find_options(counts: RowCounts, *, leaf_only: bool) -> Options:
-    """Work out the options of every node from the numbers of training rows.
+    """Determine the options of every node from the numbers of training rows.
 
-    With ``leaf_only`` a row that ends at an inner node tells nothing about what is below it. Only
-    where no row at all goes on from a node does a path still end there: nothing is known below.
+    With ``leaf_only``, a row that ends at an inner node carries no information about the classes
+    below it. A path may end at an inner node only if no row continues from there.
     """
     hierarchy = counts.hierarchy
     inner = ~hierarchy.is_leaf
@@ -316,7 +318,7 @@ def find_options(counts: RowCounts, *, leaf_only: bool) -> Options:
     child = np.flatnonzero(populated)[1:]
     stop = np.flatnonzero(can_stop)
     source = np.concatenate([hierarchy.parent[child], stop])
-    # Children come first and ascending, the stop last, because the sort is stable.
+    # Children come first in ascending order, the stop last, because the sort is stable.
     order = np.argsort(source, kind="stable")
     n_options = np.bincount(source, minlength=hierarchy.n_nodes)
     ends = node[can_stop | (hierarchy.is_leaf & populated)]
@@ -340,18 +342,18 @@ def child_branches(options: Options, node: int) -> IntArray:
 
 
 def all_as_none(rows: IntArray, n_rows: int) -> IntArray | None:
-    """Some of so many rows as ``LocalProblem.rows``."""
+    """The value of ``LocalProblem.rows``: None if these are all rows."""
     return None if len(rows) == n_rows else rows
 
 
 def largest_first(nodes: IntArray, n_below: IntArray) -> list[int]:
-    """Nodes by their number of rows: a large problem that starts last would keep others waiting."""
+    """Nodes by number of rows, largest first, so that no large problem starts last."""
     order = np.argsort(-n_below[nodes], kind="stable")
     return nodes[order].tolist()
 
 
 def rows_of_options(index: BatchIndex, options: Options, node: int) -> tuple[IntArray, IntArray]:
-    """Rows that go on from a node, and the position of the option that each one takes."""
+    """Rows that continue from a node, and the position of the option of each row."""
     children = child_branches(options, node)
     rows = index.below(node, strictly=not options.can_stop[node])
     taken = index.child_of(rows, children)
@@ -359,8 +361,8 @@ def rows_of_options(index: BatchIndex, options: Options, node: int) -> tuple[Int
 
 
 def first_parents(hierarchy: Hierarchy, nodes: Any) -> Any:
-    """The parent of one node or of several, the first one in a DAG; the root for itself."""
-    # The first entry, to which the root points as well, is the parent of node 1: the root.
+    """The parent of one or several nodes; in a DAG, the first parent; for the root, the root."""
+    # The root points to the first entry, which is the parent of node 1: the root.
     return hierarchy.parent_indices[hierarchy.parent_indptr[nodes]]
 
 

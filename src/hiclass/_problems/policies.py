@@ -30,15 +30,15 @@ from hiclass._problems.index import RowIndex, all_as_none
 from hiclass._typing import AnyArray, IntArray
 from hiclass._warnings import warn_user
 
-#: The rows of a problem (None: all of them), and which of them are positive.
+#: The rows of a problem (None: all rows), and which of them are positive.
 RowsAndPositive = tuple[IntArray | None, AnyArray]
 
 
 class Scope(Enum):
-    """From where a policy takes the rows of a class.
+    """The source of the rows of a class.
 
-    ``SIBLINGS``: from the children of its parents: its probability is conditional on a parent.
-    ``ALL``: from everywhere, so that no batch leaves a class alone.
+    ``SIBLINGS``: the children of its parents; its probability is conditional on a parent. ``ALL``:
+    all rows, so that every batch updates every class.
     """
 
     SIBLINGS = "siblings"
@@ -52,17 +52,17 @@ class Policy:
     Attributes
     ----------
     name : str
-        What users write.
+        The name that users write.
     select : callable
         ``(index, parents, children)`` to rows and which of them are positive, for each of some
         nodes that have the same parents.
     scope : Scope
-        From where it takes rows.
+        The source of its rows.
     own : bool
-        Whether rows are positive only for their most specific class. A class is then as likely as
-        the likeliest class below it, and a row below it is no evidence for it.
+        Whether rows are positive only for their most specific class. A class is then as probable as
+        its most probable descendant, and rows below it are not evidence for it.
     complete : str
-        The policy that it equals where no row ends at an inner node; itself by default.
+        The policy that it equals if no row ends at an inner node; by default, itself.
     """
 
     name: str
@@ -144,9 +144,9 @@ POLICIES: dict[str, Policy] = {
 
 
 def as_policy(policy: str | Policy | Callable[..., Iterator[RowsAndPositive]]) -> Policy:
-    """Look up what a user may give as ``binary_policy``: a name, a policy, or its function.
+    """Return the policy for the parameter ``binary_policy``: a name, a policy, or a function.
 
-    A function may take rows from anywhere, so that every batch concerns every class.
+    A function may use any rows, so that every batch updates every class.
     """
     if isinstance(policy, Policy):
         return policy
@@ -156,9 +156,9 @@ def as_policy(policy: str | Policy | Callable[..., Iterator[RowsAndPositive]]) -
 
 
 def read_policy(policy: Policy, *, ends_early: bool) -> Policy:
-    """Read a policy as it is meant: where no row ends at an inner node, own(c) is below(c).
+    """Replace own(c) by below(c) if no row ends at an inner node.
 
-    Warns where it then equals another policy.
+    Warns if the policy then equals another policy.
     """
     if ends_early or not policy.complete:
         return policy

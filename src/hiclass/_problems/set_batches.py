@@ -1,8 +1,8 @@
-"""Batches of rows that are sets of classes: which classifiers a batch updates, and with which rows.
+"""Batches of rows that are sets of classes: which classifiers a batch updates, with which rows.
 
-Every class is a question of its own, so that a batch may lack any of them. What the columns of a
-classifier mean is found once, as if there were a row of every class; a batch then fills in the
-rows that it has.
+Every class is a separate problem, so a batch may lack any class. The meaning of the columns of a
+classifier is determined once, as if there were a row of every class. A batch then fills in its
+rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class SetLayout:
     classes : dict
         The nodes that each classifier decides about, by owner.
     everywhere : frozenset
-        The owners whose classifiers learn from all rows; the others from those of their nodes.
+        The owners whose classifiers learn from all rows; the others learn from the rows of their
+        nodes.
     """
 
     classes: dict[int, IntArray]
@@ -37,7 +38,7 @@ class SetLayout:
 
 
 def set_layout(strategy: Strategy, hierarchy: Hierarchy) -> SetLayout:
-    """The classifiers of a hierarchy that learn from batches; of a binary strategy, none."""
+    """The classifiers of a hierarchy that learn from batches; empty for a binary strategy."""
     if strategy.is_binary:
         classes = {node: np.array([-1, node]) for node in range(1, hierarchy.n_nodes)}
         return SetLayout(classes, frozenset())
@@ -47,7 +48,7 @@ def set_layout(strategy: Strategy, hierarchy: Hierarchy) -> SetLayout:
 
 
 def _row_per_node(hierarchy: Hierarchy) -> SetIndex:
-    """Rows of which each is in one node and all above it; the first is in none."""
+    """Rows that belong to one node and its ancestors each; the first row belongs to none."""
     closed = hierarchy._closure
     return SetIndex(hierarchy, closed, most_specific(closed, hierarchy))
 
@@ -60,9 +61,9 @@ def batch_of_sets(
     Parameters
     ----------
     strategy : Strategy
-        Which local problems there are.
+        The strategy, which defines the local problems.
     policy : Policy or None
-        Which rows train a binary classifier, where classifiers are binary.
+        The policy of binary classifiers.
     layout : SetLayout
         What the classifiers decide about.
     index : SetIndex

@@ -1,12 +1,13 @@
 """The strategies: which local problems there are, and what the classes of their classifiers mean.
 
 A strategy is an object in the table :data:`STRATEGIES`, and the only place that knows its name. It
-tells which problems the training rows make, with one path per row (:class:`TreeIndex`) or with sets
-of classes (:class:`SetIndex`), which problems a batch updates, and which branches of the tree the
-classifier of an owner decides about. Everything else follows from that.
+determines the problems of the training rows, with one path per row (:class:`TreeIndex`) or with
+sets of classes (:class:`SetIndex`), the problems that a batch updates, and the branches that the
+classifier of an owner decides about. Everything else follows.
 
-The branches of a node (*options* in code) are its children with training rows plus, where rows end
-at the node, the node itself: "stop here" is one option more, written as the number of the node.
+The branches of a node (*options* in code) are its children with training rows and, if rows end at
+the node, the node itself: "stop here" is an additional option, represented by the number of the
+node.
 """
 
 from __future__ import annotations
@@ -47,16 +48,18 @@ from hiclass._state import LevelColumns, Options, Stream
 from hiclass._typing import AnyArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
-#: The most rows that all classifiers per node may learn together, each row once per classifier. At
-#: a million rows a second, which no classifier reaches, it would take eleven days.
+#: The largest total number of rows of all classifiers per node, counting each row once per
+#: classifier. At a million rows per second, which no classifier reaches, this would take eleven
+#: days.
 _MOST_ROWS = 1e12
 
 
 class Decides(Enum):
     """What the classifiers of a strategy decide about.
 
-    ``CLASS``: whether a row is in one class; gates decide where a path stops. ``BRANCHES``: which
-    branch is taken from the nodes of an owner. ``ALL``: which of all final classes it is.
+    ``CLASS``: whether a row belongs to one class; gates decide where a path stops. ``BRANCHES``:
+    which branch a row takes from the nodes of an owner. ``ALL``: to which final class a row
+    belongs.
     """
 
     CLASS = "class"
@@ -114,7 +117,7 @@ def _count_per_level(options: Options, hierarchy: Hierarchy) -> int:
 def _problems_flat(
     index: TreeIndex, options: Options, policy: Policy | None
 ) -> Iterator[LocalProblem]:
-    """One multi-class problem over all nodes at which a path may end."""
+    """One multi-class problem over all final classes."""
     if len(options.ends) < 2:
         return
     column = np.full(index.hierarchy.n_nodes, -1, dtype=np.intp)
@@ -131,7 +134,7 @@ def _count_flat(options: Options, hierarchy: Hierarchy) -> int:
 def _problems_global(
     index: TreeIndex, options: Options, policy: Policy | None
 ) -> Iterator[LocalProblem]:
-    """One problem with a column per branch: which ones the path of a row takes."""
+    """One problem with a column per branch: which branches the path of a row takes."""
     if len(options.ends) > 1:
         classes = all_branches(options)
         yield LocalProblem(0, None, branches_taken(index, classes), classes)
@@ -140,21 +143,21 @@ def _problems_global(
 def all_branches(options: Options) -> IntArray:
     """The branches of all nodes of a tree, one node after the other.
 
-    A child is written as its number, "stop here" as the complement ``~v`` of the node itself.
+    A child is represented by its number, "stop here" by the complement ``~v`` of the node itself.
     """
     source = np.repeat(np.arange(len(options.indptr) - 1), np.diff(options.indptr))
     return np.where(source == options.indices, ~options.indices, options.indices)
 
 
 def column_of(branches: IntArray, n_nodes: int) -> IntArray:
-    """The column of every branch, and -1 for what is none. Complements count from the end."""
+    """The column of every branch, and -1 for other nodes. Complements count from the end."""
     column = np.full(2 * n_nodes, -1)
     column[branches] = np.arange(len(branches))
     return column
 
 
 def branches_taken(index: BatchIndex, branches: IntArray) -> AnyArray:
-    """The closed matrix: which branches the path of every row takes."""
+    """The closed matrix of the branches that the path of every row takes."""
     column = column_of(branches, index.hierarchy.n_nodes)
     taken = np.zeros((index.n_rows, len(branches)), dtype=bool)
     for on_path in (*index.hierarchy._paths[index.nodes].T, ~index.nodes):
@@ -191,8 +194,8 @@ def _binary_problems(
     Raises
     ------
     ValueError
-        If the policy leaves a class without positive or, where siblings exclude one another,
-        without negative rows; not with ``lenient``, for folds and classes without siblings.
+        If the policy leaves a class without positive rows or, if siblings are mutually exclusive,
+        without negative rows. Not with ``lenient``, for folds and classes without siblings.
     """
     selected = policy.select(index, parents, children)
     for node, (rows, positive) in zip(children.tolist(), selected, strict=True):
@@ -208,15 +211,15 @@ def _binary_problems(
 
 
 def _check_work(index: TreeIndex, options: Options) -> None:
-    """Refuse, before any work, what would never end: many siblings, each trained on all rows."""
+    """Reject, before any work, tasks that would never finish: many siblings trained on all rows."""
     n_children = np.diff(options.indptr) - options.can_stop
-    # At least: most policies take more. An only child needs no classifier.
+    # A lower bound: most policies use more rows. An only child needs no classifier.
     rows = np.where(n_children > 1, n_children.astype(float), 0) * index.n_below
     if rows.sum() >= _MOST_ROWS:
         node = int(np.argmax(rows))
         raise ValueError(
-            f"One binary classifier per node would need {rows.sum():.1e} rows in all, which is not "
-            f"below the limit of {_MOST_ROWS:.0e}: {index.hierarchy.describe(node)} has "
+            f"One binary classifier per node would need {rows.sum():.1e} rows in total, which "
+            f"exceeds the limit of {_MOST_ROWS:.0e}: {index.hierarchy.describe(node)} has "
             f"{n_children[node]} children with {index.n_below[node]} rows. Use "
             f"LocalClassifierPerParentNode, or group the children."
         )
@@ -228,14 +231,14 @@ def _count_per_node(options: Options, hierarchy: Hierarchy) -> int:
     return int(n_children[n_children > 1].sum() + gates.sum())
 
 
-# -- sets of classes per row ---------------------------------------------------------------------
-# A row may be in several children of a node, so that each class is decided about by itself: a
-# problem over several nodes has one column of its target per node. A node that no row is in, or
-# every row of the problem, is left out.
+# -- sets of classes per row --------------------------------------------------------------------- A
+# row may belong to several children of a node, so every class is decided independently: a problem
+# over several nodes has one target column per node. Nodes to which no row, or every row of the
+# problem, belongs are omitted.
 
 
 def _sets_per_parent(index: SetIndex, policy: Policy | None, lenient: bool) -> Iterator[Any]:
-    """One problem per node: which of its children the rows of the node are in."""
+    """One problem per node: to which of its children the rows of the node belong."""
     inner = np.flatnonzero(~index.hierarchy.is_leaf & (index.n_below > 0))
     for node in largest_first(inner, index.n_below):
         nodes = index.undecided(index.hierarchy.children(node), int(index.n_below[node]))
@@ -269,13 +272,13 @@ def _sets_per_node(index: SetIndex, policy: Policy | None, lenient: bool) -> Ite
         alone = (n_below[np.unique(np.concatenate(others))] > 0).sum() == 1
         yield from _binary_problems(index, policy, parents, children, lenient or bool(alone))
     if policy.inside_parent:
-        # Classifiers among siblings do not learn that a row may be in none of them.
+        # Classifiers among siblings do not learn that a row may belong to none of them.
         for node in largest_first(np.flatnonzero(_has_gate(index)), n_below):
             yield gate_problem(index, node)
 
 
 def families(index: SetIndex) -> list[tuple[IntArray, IntArray]]:
-    """Nodes with training rows by their parents, which they share: (parents, nodes) pairs."""
+    """Nodes with training rows, grouped by their parents: (parents, nodes) pairs."""
     families: dict[tuple[int, ...], list[int]] = {}
     for node in (1 + np.flatnonzero(index.n_below[1:])).tolist():
         families.setdefault(tuple(index.hierarchy.parents(node).tolist()), []).append(node)
@@ -284,7 +287,7 @@ def families(index: SetIndex) -> list[tuple[IntArray, IntArray]]:
 
 
 def _has_gate(index: SetIndex) -> AnyArray:
-    """The inner nodes at which some rows end and from which some go on."""
+    """The inner nodes at which some rows end and from which some continue."""
     return ~index.hierarchy.is_leaf & (index.n_own > 0) & (index.n_own < index.n_below)
 
 
@@ -313,7 +316,7 @@ def _count_sets_per_node(index: SetIndex) -> int:
 
 
 def _one_path(hierarchy: Hierarchy, owner: int) -> Any:
-    """The path of a node; its label where the node may have several paths."""
+    """The path of a node, or its label if it may have several paths."""
     if hierarchy.is_tree or not owner:
         return hierarchy.path(owner)
     return plain(hierarchy.labels[owner])
@@ -330,38 +333,39 @@ class Strategy:
     Attributes
     ----------
     name : str
-        What fitted models remember it by.
+        The name stored in fitted models.
     decides : Decides
         What its classifiers decide about.
     problems : callable
         ``(index, options, policy)`` to the local problems of rows with one path each.
     count : callable
-        ``(options, hierarchy)`` to how many these are.
+        ``(options, hierarchy)`` to their number.
     set_problems : callable
         ``(index, policy, lenient)`` to the local problems of rows that are sets of classes.
     count_sets : callable
-        ``(index)`` to how many these are, at most.
+        ``(index)`` to an upper bound of their number.
     owner : callable
-        ``(hierarchy, nodes)`` to the owner of the classifier that decides there, for one node or
-        an array of them.
+        ``(hierarchy, nodes)`` to the owner of the classifier that decides there, for one node or an
+        array of nodes.
     nodes : callable
         ``(hierarchy, owner)`` to the nodes at which it decides, in the order of its classes.
     shared : bool, default=False
-        Whether one classifier decides at several nodes: then it is queried once for all of them.
+        Whether one classifier decides at several nodes and is queried once for all of them.
     plan : callable, default=None
-        ``(index, stream)`` to the problems that a batch updates; None: no ``partial_fit``.
+        ``(index, stream)`` to the problems that a batch updates; None if ``partial_fit`` is not
+        available.
     columns : callable, default=None
-        ``(hierarchy, layout)`` to what ``plan`` needs and what is the same for all batches.
+        ``(hierarchy, layout)`` to the input of ``plan`` that is the same for all batches.
     takes_choices : bool, default=False
-        Whether a local classifier with nothing but ``predict`` is enough.
+        Whether local classifiers that only have ``predict`` are supported.
     only_final : bool, default=False
-        Whether it learns nothing from rows that end where no path may end, with ``leaf_only``.
+        Whether it ignores rows that do not end at a final class, with ``leaf_only``.
     describe : callable
-        ``(hierarchy, owner)`` to what messages call a classifier.
+        ``(hierarchy, owner)`` to the name of a classifier in messages.
     key : callable
-        ``(hierarchy, owner)`` to what a callable ``local_classifier`` is given.
+        ``(hierarchy, owner)`` to the argument of a callable ``local_classifier``.
     is_binary : bool
-        Whether every classifier decides about one class: then policies choose the rows.
+        Whether every classifier decides about one class, so that policies select the rows.
     is_direct : bool
         Whether one classifier decides about all final classes at once.
     """
@@ -389,7 +393,7 @@ class Strategy:
         object.__setattr__(self, "is_direct", self.decides is Decides.ALL)
 
     def classes(self, owner: int, options: Options, hierarchy: Hierarchy) -> IntArray:
-        """What the classes of the classifier of an owner mean, as ``LocalProblem.classes``."""
+        """The meaning of the classes of the classifier of an owner, as ``LocalProblem.classes``."""
         if self.is_binary:
             return np.array([-1, owner])
         if self.is_direct:
@@ -397,7 +401,7 @@ class Strategy:
         return options_of(options, self.nodes(hierarchy, owner))
 
     def depth(self, problem: LocalProblem, hierarchy: Hierarchy) -> int:
-        """The smallest level of the nodes at which a problem decides: 0 at the root."""
+        """The smallest level of the nodes at which a problem decides; 0 for the root."""
         level = int(hierarchy.levels[self.nodes(hierarchy, problem.owner)].min())
         # The classifier of a node decides at its parent; the gate of a node at the node itself.
         return level - 1 if self.is_binary and not problem.gate else level
@@ -416,11 +420,11 @@ def grouped(
     nodes: Callable[[Hierarchy, int], IntArray],
     describe: Callable[[Hierarchy, int], str] = lambda hierarchy, owner: f"group {owner}",
 ) -> Strategy:
-    """Make a strategy that puts nodes into groups: one classifier for all branches of a group.
+    """Create a strategy that groups nodes: one classifier for all branches of a group.
 
-    ``owner`` and ``nodes`` are those of :class:`Strategy`; no node of a group may be above another.
-    It learns from batches and from several labels per row as well. A callable ``local_classifier``
-    is given the number of a group.
+    ``owner`` and ``nodes`` are those of :class:`Strategy`. No node of a group may be an ancestor of
+    another. The strategy supports batches and several labels per row. A callable
+    ``local_classifier`` is called with the number of a group.
     """
     groups = Groups(owner, nodes)
     return Strategy(

@@ -1,7 +1,7 @@
-"""Predictions over HTTP: JSON comes in, JSON goes out.
+"""Predictions over HTTP, from JSON to JSON.
 
-Comes in: a fitted pipeline of table features and a classifier, and requests. Goes out: paths with
-confidences, or an error that says what is wrong, where, and what to do. ``service.py`` knows rows
-and models but no HTTP, ``app.py`` HTTP but no sockets, ``server.py`` sockets. Called by the command
-line; whatever else shows a model to people uses the same three.
+Input: a fitted pipeline of table features and a classifier, and requests. Output: paths with
+confidences, or an error that names the value, the place and the remedy. ``service.py`` knows rows
+and models but not HTTP, ``app.py`` knows HTTP but not sockets, and ``server.py`` knows sockets.
+Called by the command line. Other ways to show a model to people use the same three modules.
 """

@@ -1,7 +1,7 @@
 """The service as a web application: routes, limits, errors and the OpenAPI schema.
 
-FastAPI is an extra, so that it is imported inside functions. Annotations are evaluated here (there
-is no ``from __future__ import annotations``), because FastAPI reads those of its endpoints.
+FastAPI is an extra, so it is imported inside functions. There is no ``from __future__ import
+annotations`` here, because FastAPI evaluates the annotations of its endpoints.
 """
 
 import asyncio
@@ -25,10 +25,10 @@ def make_app(service: Service, *, hosts: tuple[str, ...] | None = None) -> Any:
     Parameters
     ----------
     service : Service
-        What predicts.
+        The service.
     hosts : tuple of str, default=None
-        The names that requests may call this machine by. A page from elsewhere that has its own
-        name point here is refused by that. By default every name is taken.
+        The host names that requests may use, which protects against DNS rebinding. By default,
+        every name is accepted.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def make_app(service: Service, *, hosts: tuple[str, ...] | None = None) -> Any:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
-        # A prediction that has timed out must not keep the service from ending.
+        # A prediction that has timed out must not prevent the service from stopping.
         pool.shutdown(wait=False, cancel_futures=True)
 
     app = FastAPI(
@@ -54,7 +54,7 @@ def make_app(service: Service, *, hosts: tuple[str, ...] | None = None) -> Any:
         description=DESCRIPTION,
         lifespan=lifespan,
         redirect_slashes=False,
-        # Their pages load programs from the network.
+        # These pages load scripts from the network.
         docs_url=None,
         redoc_url=None,
     )
@@ -65,7 +65,7 @@ def make_app(service: Service, *, hosts: tuple[str, ...] | None = None) -> Any:
 
     @app.get(
         "/model",
-        summary="What the model is, and what a row needs",
+        summary="The model and the columns of a row",
         response_class=JSONResponse,
         responses=model_schema(),
     )
@@ -74,7 +74,7 @@ def make_app(service: Service, *, hosts: tuple[str, ...] | None = None) -> Any:
 
     @app.post(
         "/predict",
-        summary="Predict one row or several",
+        summary="Predict one or more rows",
         response_class=JSONResponse,
         **predict_operation(service),
     )
@@ -85,10 +85,10 @@ def make_app(service: Service, *, hosts: tuple[str, ...] | None = None) -> Any:
             raise RequestError(
                 503,
                 "busy",
-                f"{waiting.number} requests are waiting already. Try again in a moment, or send "
-                f"several rows in one request.",
+                f"{waiting.number} requests are already waiting. Try again in a moment, or send "
+                "several rows in one request.",
             )
-        with waiting:  # from the first byte of a body on: bodies that are being read take memory
+        with waiting:  # includes requests whose body is still being read, because they take memory
             body = await read_body(request, limits.max_bytes, limits.timeout, _TOO_LONG)
 
             def work() -> Any:
@@ -105,7 +105,7 @@ def make_app(service: Service, *, hosts: tuple[str, ...] | None = None) -> Any:
 
 
 class _Counter:
-    """How many requests are being worked on; all of them are in one event loop."""
+    """The number of requests in progress; all of them are in one event loop."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -118,7 +118,7 @@ class _Counter:
 
 
 async def _in_thread(pool: ThreadPoolExecutor, work: Callable[[], Any], timeout: float) -> Any:
-    """Run something beside the event loop; after the timeout its result is not waited for."""
+    """Run a function in a thread, and stop waiting for its result after the timeout."""
     future = asyncio.get_running_loop().run_in_executor(pool, work)
     try:
         return await asyncio.wait_for(future, timeout)

@@ -1,4 +1,4 @@
-"""The OpenAPI schema of a service: that of its own columns, not of any table."""
+"""The OpenAPI schema of a service, with the columns of its model."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 from hiclass._serving.service import Service
 
 DESCRIPTION = (
-    "Paths of classes with a confidence for every level. A row has a cell for every column of the "
-    "model (GET /model lists them); null is an empty cell. Every error has the same form."
+    "Paths of classes with a confidence for every level. A row has one cell for every column of "
+    "the model (GET /model lists them); null is an empty cell. All errors have the same form."
 )
 _CELLS: dict[str, dict[str, Any]] = {
     "text": {"type": ["string", "null"]},
@@ -17,7 +17,7 @@ _CELLS: dict[str, dict[str, Any]] = {
     "dates": {"type": ["string", "integer", "null"]},
 }
 _LABEL = {"type": ["string", "integer"]}
-_PATH = {"type": "array", "items": _LABEL, "description": "Labels from the first level down."}
+_PATH = {"type": "array", "items": _LABEL, "description": "Labels from level 1 down."}
 _PREDICTION = {
     "type": "object",
     "required": ["path", "confidence"],
@@ -26,11 +26,11 @@ _PREDICTION = {
         "confidence": {
             "type": "array",
             "items": {"type": "number"},
-            "description": "The probability that the path is right down to each of its labels.",
+            "description": "For each label, the probability that the path is correct down to it.",
         },
         "paths": {
             "type": "array",
-            "description": "The most probable paths, only with k.",
+            "description": "The k most probable paths. Only present with the parameter k.",
             "items": {
                 "type": "object",
                 "properties": {"path": _PATH, "probability": {"type": "number"}},
@@ -46,7 +46,7 @@ _ERROR = {
             "properties": {
                 "kind": {"type": "string", "description": "The error in one word."},
                 "message": {"type": "string", "description": "Value, place and remedy."},
-                "row": {"type": ["integer", "null"], "description": "The row, from 1."},
+                "row": {"type": ["integer", "null"], "description": "The row, starting at 1."},
                 "column": {"type": ["string", "null"]},
             },
         }
@@ -56,8 +56,8 @@ _ERRORS = {
     400: "The request is not JSON",
     408: "The request did not arrive in time",
     413: "The request is too long, or has too many rows",
-    415: "The request is not declared as JSON",
-    422: "A row, a column or a parameter is wrong",
+    415: "The Content-Type of the request is not JSON",
+    422: "A row, a column or a parameter is invalid",
     503: "The service is busy, or the prediction took too long",
 }
 
@@ -67,19 +67,19 @@ def _json(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def model_schema() -> dict[int | str, dict[str, Any]]:
-    """The responses of ``GET /model``."""
+    """The responses to ``GET /model``."""
     names = ("name", "hiclass", "model", "levels", "features", "limits")
     schema = {"type": "object", "required": list(names)}
     return {200: {"description": "The model", "content": _json(schema)}}
 
 
 def predict_operation(service: Service) -> dict[str, Any]:
-    """What FastAPI is told about ``POST /predict``.
+    """The arguments of the FastAPI route ``POST /predict``.
 
     Parameters
     ----------
     service : Service
-        Its columns and limits are in the schema.
+        The service, whose columns and limits are in the schema.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def predict_operation(service: Service) -> dict[str, Any]:
         "name": "k",
         "in": "query",
         "required": False,
-        "description": "Add so many of the most probable paths.",
+        "description": "Number of most probable paths to add.",
         "schema": {"type": "integer", "minimum": 1, "maximum": service.limits.max_paths},
     }
     return {

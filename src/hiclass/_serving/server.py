@@ -1,4 +1,4 @@
-"""A web application on a port of this machine, until it is told to stop."""
+"""Run a web application on a port of this machine until it is stopped."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import os
 import socket
 from typing import Any
 
-#: Seconds that an idle connection stays open, and that running requests get at the end.
+#: Seconds after which an idle connection is closed, and that running requests get at shutdown.
 _IDLE, _GRACE = 5, 10
-#: Seconds in which the headers of a request must arrive.
+#: Seconds within which the headers of a request must arrive.
 _HEADERS = 10.0
 
 
@@ -20,12 +20,12 @@ def listen(host: str, port: int) -> socket.socket:
     host : str
         A name or an address of this machine.
     port : int
-        The port; 0 is any that is free.
+        The port; 0 for any free port.
 
     Returns
     -------
     socket
-        It listens, so that a client that comes before the application is ready waits.
+        A listening socket, so that clients wait until the application is ready.
 
     Raises
     ------
@@ -36,7 +36,8 @@ def listen(host: str, port: int) -> socket.socket:
     opened = socket.socket(family, kind, protocol)
     try:
         if os.name == "posix":
-            # Else the port stays taken for a minute after a service; elsewhere it means theft.
+            # Otherwise, the port stays in use for a minute after a service has stopped. On other
+            # systems, this option would allow another program to take over the port.
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind(address)
         opened.listen(128)
@@ -47,26 +48,26 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address_of(opened: socket.socket) -> str:
-    """The address of a port, as a browser writes it."""
+    """The address of a port, as written in a browser."""
     host, port = opened.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def run(app: Any, opened: socket.socket) -> None:
-    """Serve an application until SIGINT or SIGTERM; what has begun is finished first.
+    """Serve an application until SIGINT or SIGTERM; running requests are completed first.
 
     Parameters
     ----------
     app : FastAPI
         The application.
     opened : socket
-        Where it listens.
+        The listening socket.
     """
     server = make_server(app)
     try:
         server.run(sockets=[opened])
     except (KeyboardInterrupt, SystemExit):
-        # uvicorn ends in order, and then raises the signal again.
+        # uvicorn shuts down cleanly and then raises the signal again.
         if not server.should_exit:
             raise
     finally:
@@ -93,7 +94,7 @@ def make_server(app: Any, header_timeout: float = _HEADERS) -> Any:
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     class Impatient(AutoHTTPProtocol):
-        """uvicorn has a limit for idle connections, but none for headers that arrive slowly."""
+        """Adds a time limit for headers that arrive slowly, which uvicorn does not have."""
 
         timer: Any = None
 
@@ -121,7 +122,7 @@ def make_server(app: Any, header_timeout: float = _HEADERS) -> Any:
     config = uvicorn.Config(
         app,
         http=Impatient,
-        # Rows may be private, so that no request is logged; errors go to standard error.
+        # Rows may be private, so requests are not logged; errors go to standard error.
         access_log=False,
         log_config=None,
         lifespan="on",

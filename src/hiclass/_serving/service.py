@@ -1,4 +1,4 @@
-"""From the JSON of a request to predictions as plain data; what is wrong is said with its place."""
+"""Convert the JSON of a request to predictions as plain data; errors name their place."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hiclass._inference.confidence import as_json
 from hiclass._version import __version__
 from hiclass._wrapping import unwrap
 
-#: How a value is shown in a message.
+#: The longest value shown in a message.
 _SHOWN = 60
-#: So many columns are listed in a message.
+#: The largest number of columns listed in a message.
 _LISTED = 20
-#: The types of JSON by what Python calls them.
+#: The names of JSON types, by Python type.
 _JSON_TYPES = {
     dict: "an object",
     list: "a list",
@@ -29,8 +29,8 @@ _JSON_TYPES = {
     float: "a number",
     type(None): "null",
 }
-#: What a cell of each kind of column may be, and how to say that. A number may also be written as
-#: a text, as in a CSV file; the features find out whether it is one.
+#: The types of a cell for each kind of column, and their name in messages. A number may also be
+#: written as text, as in a CSV file; the features check it later.
 _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     "text": ((str,), "a text"),
     "numbers": ((int, float, bool, str), "a number"),
@@ -41,22 +41,22 @@ _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
 
 @dataclass(frozen=True)
 class Limits:
-    """What a service takes.
+    """Limits of a service.
 
     Attributes
     ----------
     max_rows : int, default=1000
-        Rows of one request.
+        The largest number of rows in one request.
     max_bytes : int, default=10_000_000
-        The length of one request.
+        The largest length of one request.
     max_paths : int, default=100
         The largest ``k``.
     timeout : int, default=30
-        Seconds in which a request has to arrive, and in which it has to be predicted.
+        Seconds within which a request must arrive, and within which it must be predicted.
     threads : int, default=4
-        Requests that are predicted at a time.
+        The number of requests that are predicted at the same time.
     max_waiting : int, default=64
-        Requests that may wait for a thread.
+        The number of requests that may wait for a thread.
     """
 
     max_rows: int = 1000
@@ -68,18 +68,18 @@ class Limits:
 
 
 class RequestError(Exception):
-    """What is wrong with a request.
+    """An invalid request.
 
     Parameters
     ----------
     status : int
-        The status of HTTP.
+        The HTTP status.
     kind : str
         The error in one word, for programs.
     message : str
         The value, its place and the remedy, for people.
     row : int, default=None
-        The row, from 1.
+        The row, starting at 1.
     column : str, default=None
         The column.
     """
@@ -106,7 +106,7 @@ class RequestError(Exception):
 
 
 class Service:
-    """A fitted pipeline, asked with plain data.
+    """A fitted pipeline that predicts from plain data.
 
     Parameters
     ----------
@@ -115,11 +115,11 @@ class Service:
     levels : list of str
         The names of the levels.
     name : str
-        What to call the model.
+        The name of the model.
     separator : str, default=None
-        What separates the levels where a path is written as one text.
+        The separator of levels if a path is written as one text.
     limits : Limits, default=None
-        What is taken; by default the defaults of :class:`Limits`.
+        The limits. By default, those of :class:`Limits`.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class Service:
         self.columns: dict[str, str] = dict(opened.before[0].columns_)
 
     def describe(self) -> dict[str, Any]:
-        """Say what the model is, what a row needs and what a request may have."""
+        """Describe the model, the columns of a row and the limits of a request."""
         tree = self.model.hierarchy_
         params = self.model.get_params(deep=False)
         return {
@@ -159,7 +159,7 @@ class Service:
             "limits": asdict(self.limits),
         }
 
-    # -- what comes in -------------------------------------------------------------------------
+    # -- input ---------------------------------------------------------------------------------
 
     def parse(self, body: bytes) -> tuple[list[dict[str, Any]], bool]:
         """Read the body of a request.
@@ -172,14 +172,14 @@ class Service:
         Returns
         -------
         rows : list of dict
-            Cells by column, all columns of the model in every row.
+            Cells by column. Every row has all columns of the model.
         single : bool
-            Whether it was one row.
+            Whether the request has a single row.
 
         Raises
         ------
         RequestError
-            If it is not that.
+            If the body has another form.
         """
         content = _parse_json(body)
         if not isinstance(content, dict) or len(content.keys() & {"row", "rows"}) != 1:
@@ -193,8 +193,8 @@ class Service:
             raise RequestError(
                 422,
                 "wrong_request",
-                f'The request has {other[0]!r:.{_SHOWN}} beside its rows. Send "row" or "rows" '
-                f"alone; how many paths you want is said in the address: /predict?k=5.",
+                f'The request has {other[0]!r:.{_SHOWN}} besides its rows. Send only "row" '
+                f'or "rows"; set the number of paths in the address: /predict?k=5.',
             )
         single = "row" in content
         rows = [content["row"]] if single else content["rows"]
@@ -208,14 +208,14 @@ class Service:
             raise RequestError(
                 413,
                 "too_many_rows",
-                f"The request has {len(rows):,} rows, and at most {self.limits.max_rows:,} are "
-                f"taken. Send them in several requests, or start the service with a larger "
-                f"--max-rows.",
+                f"The request has {len(rows):,} rows, but at most {self.limits.max_rows:,} are "
+                "allowed. Send them in several requests, or start the service with a larger "
+                "--max-rows.",
             )
         return [self._check(row, number) for number, row in enumerate(rows, start=1)], single
 
     def _check(self, row: Any, number: int) -> dict[str, Any]:
-        """One row, whose columns are those of the model."""
+        """Check one row; its columns must be those of the model."""
         if not isinstance(row, dict):
             raise RequestError(
                 422,
@@ -232,8 +232,8 @@ class Service:
                 raise RequestError(
                     422,
                     "missing_column",
-                    f"Row {number} has no column {name!r}. Send all columns: {self._listed()}; "
-                    f"null is an empty cell.",
+                    f"Row {number} has no column {name!r}. Send all columns: {self._listed()}. Use "
+                    "null for an empty cell.",
                     row=number,
                     column=name,
                 )
@@ -255,8 +255,8 @@ class Service:
         return RequestError(
             422,
             "unknown_column",
-            f"Row {number} has a column {_shown(name)}, which the model does not know. {remedy}"
-            f"Send these columns and no others: {self._listed()}.",
+            f"Row {number} has a column {_shown(name)}, which the model does not have. "
+            f"{remedy}Send exactly these columns: {self._listed()}.",
             row=number,
             column=name[:_SHOWN],
         )
@@ -267,14 +267,14 @@ class Service:
         return ", ".join(names[:_LISTED]) + more
 
     def paths_wanted(self, parameters: list[tuple[str, str]]) -> int | None:
-        """How many paths a request asks for besides the predicted one; None if it does not."""
+        """The number of paths that a request wants in addition to the prediction, or None."""
         for name, _ in parameters:
             if name != "k":
                 raise RequestError(
                     422,
                     "unknown_parameter",
-                    f"The address has a parameter {_shown(name)}, which does not exist. The only "
-                    f"one is k, the number of most probable paths: /predict?k=5.",
+                    f"The address has an unknown parameter {_shown(name)}. The only parameter is "
+                    "k, the number of most probable paths: /predict?k=5.",
                 )
         if not parameters:
             return None
@@ -285,12 +285,12 @@ class Service:
             raise RequestError(
                 422,
                 "wrong_parameter",
-                f"k={text[:_SHOWN]} is not a whole number from 1 to {most}. Send one, as in "
-                f"/predict?k=5.",
+                f"k={text[:_SHOWN]} is not a whole number from 1 to {most}. Send such a number, as "
+                "in /predict?k=5.",
             )
         return number
 
-    # -- what goes out -------------------------------------------------------------------------
+    # -- output --------------------------------------------------------------------------------
 
     def predict(self, rows: list[dict[str, Any]], k: int | None = None) -> list[dict[str, Any]]:
         """Predict rows that :meth:`parse` has returned.
@@ -300,18 +300,18 @@ class Service:
         rows : list of dict
             Cells by column.
         k : int, default=None
-            How many of the most probable paths to add; by default none.
+            The number of most probable paths to add. By default, none.
 
         Returns
         -------
         list of dict
-            For every row ``path`` and ``confidence``, a label and a probability for each level that
-            the path reaches; with ``k`` also ``paths``.
+            For every row, ``path`` and ``confidence``: a label and a probability for each level
+            that the path reaches. With ``k``, also ``paths``.
 
         Raises
         ------
         RequestError
-            If a cell cannot be what its column holds.
+            If a cell does not have the kind of its column.
         """
         try:
             X = self._opened.transform(_frame(rows, self.columns))
@@ -344,7 +344,7 @@ class Service:
 
 
 def _frame(rows: list[dict[str, Any]], columns: dict[str, str]) -> Any:
-    """Rows as a frame of objects: pandas would guess types otherwise."""
+    """Rows as a frame of objects, so that pandas does not infer types."""
     import pandas as pd
 
     return pd.DataFrame(
@@ -353,7 +353,7 @@ def _frame(rows: list[dict[str, Any]], columns: dict[str, str]) -> Any:
 
 
 def _path(labels: Any) -> list[Any]:
-    """The labels of a path, without what follows after its end."""
+    """The labels of a path, without missing labels after its end."""
     return [label for label in np.asarray(labels).tolist() if label is not None and label != ""]
 
 
@@ -376,7 +376,7 @@ def _parse_json(body: bytes) -> Any:
     except RecursionError:
         problem = "lists or objects are nested too deeply"
     except ValueError:
-        # The interpreter reads no integer with more digits.
+        # Python does not read integers with more digits.
         problem = f"a number has more than {sys.get_int_max_str_digits():,} digits"
     raise RequestError(
         400,
@@ -390,17 +390,17 @@ def _refuse_constant(name: str) -> Any:
     raise RequestError(
         400,
         "malformed_json",
-        f"The request holds {name}, which is not JSON. Send null for an empty cell.",
+        f"The request contains {name}, which is not valid JSON. Send null for an empty cell.",
     )
 
 
 def _sendable(text: str) -> str:
-    """A text as UTF-8 can write it: half a character, which JSON can spell, is replaced."""
+    """The text, with everything that UTF-8 cannot encode (such as lone surrogates) replaced."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _shown(value: Any) -> str:
-    """The beginning of a value, as JSON writes it."""
+    """The beginning of a value, as JSON."""
     text = json.dumps(value, ensure_ascii=True)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
@@ -410,7 +410,7 @@ def _type_of(value: Any) -> str:
 
 
 def _shape_of(content: Any) -> str:
-    """What a request is instead of what it should be."""
+    """What a request is, for a message about its form."""
     if not isinstance(content, dict):
         return _type_of(content)
     if {"row", "rows"} <= content.keys():

@@ -1,4 +1,4 @@
-"""What the applications on this machine share: bodies of requests, errors, names of the machine."""
+"""Parts that all web applications share: bodies of requests, errors, host names."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from hiclass._serving.service import RequestError
 
-#: Names that a browser on this machine uses for it.
+#: Names by which a browser on this machine reaches it.
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
 def check_type(content_type: str) -> None:
-    """Take JSON only: a page from elsewhere cannot send it here without being asked first."""
+    """Accept only JSON, which pages of other sites cannot send without permission."""
     kind = content_type.partition(";")[0].strip().lower()
     if kind != "application/json":
         raise RequestError(
@@ -24,18 +24,18 @@ def check_type(content_type: str) -> None:
 
 
 async def read_body(request: Any, max_bytes: int, timeout: float, remedy: str) -> bytes:
-    """Read the body of a request, but no more of it than is allowed, and no longer.
+    """Read the body of a request, up to a length and a time.
 
     Parameters
     ----------
     request : Request
         A request of Starlette.
     max_bytes : int
-        The longest body.
+        The maximum length of the body.
     timeout : float
-        Seconds for it to arrive.
+        Seconds within which the body must arrive.
     remedy : str
-        What to do about a body that is too long.
+        The remedy if the body is too long.
 
     Returns
     -------
@@ -44,7 +44,7 @@ async def read_body(request: Any, max_bytes: int, timeout: float, remedy: str) -
     Raises
     ------
     RequestError
-        If it is too long, too slow or breaks off.
+        If the body is too long, too slow or incomplete.
     """
     from starlette.requests import ClientDisconnect
 
@@ -68,7 +68,11 @@ async def read_body(request: Any, max_bytes: int, timeout: float, remedy: str) -
             408, "timeout", f"The request did not arrive within {timeout} s. Send it again."
         ) from None
     except ClientDisconnect:
-        raise RequestError(400, "disconnected", "The request broke off. Send it again.") from None
+        raise RequestError(
+            400,
+            "disconnected",
+            "The connection was closed before the request was complete. Send it again.",
+        ) from None
     return bytes(body)
 
 
@@ -76,16 +80,16 @@ async def read_body(request: Any, max_bytes: int, timeout: float, remedy: str) -
 
 
 def add_errors(app: Any, *, use: str, problem: str) -> None:
-    """Reply with the same form of JSON to everything that goes wrong.
+    """Return the same form of JSON for all errors.
 
     Parameters
     ----------
     app : FastAPI
         The application.
     use : str
-        What there is, in a sentence.
+        A sentence that lists the routes.
     problem : str
-        What has failed if nobody knows why, as the beginning of a sentence.
+        The beginning of a sentence about an unexpected error.
     """
     from fastapi import Request
     from fastapi.responses import JSONResponse
@@ -98,7 +102,7 @@ def add_errors(app: Any, *, use: str, problem: str) -> None:
     async def lost(request: Request, error: Any) -> JSONResponse:
         path, allowed = request.url.path[:100], (error.headers or {}).get("Allow")
         if allowed is not None:
-            what = f"{path} does not take {request.method[:20]}, but {allowed}."
+            what = f"{path} does not support {request.method[:20]}, only {allowed}."
             found = RequestError(405, "wrong_method", f"{what} {use}")
         else:
             what = f"There is nothing at {path}."
@@ -109,8 +113,8 @@ def add_errors(app: Any, *, use: str, problem: str) -> None:
         found = RequestError(
             500,
             "internal",
-            f"{problem} ({type(error).__name__}). The reason is on the standard error of the "
-            f"program.",
+            f"{problem} ({type(error).__name__}). The standard error of the program shows the "
+            "reason.",
         )
         return JSONResponse(found.content, 500)
 
@@ -120,12 +124,12 @@ def add_errors(app: Any, *, use: str, problem: str) -> None:
 
 
 class KnownHosts:
-    """Refuses requests that call this machine by another name than expected.
+    """Rejects requests for unexpected host names.
 
     Parameters
     ----------
     app : ASGI application
-        What gets the other requests.
+        The application that gets the other requests.
     hosts : tuple of str
         The names.
     """
@@ -138,15 +142,15 @@ class KnownHosts:
 
         if scope["type"] == "http":
             given = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
-            # Without the port; the colons of an IPv6 address are in brackets.
+            # Remove the port; the colons of an IPv6 address are in brackets.
             name = given if given.endswith("]") else given.rpartition(":")[0] or given
             if name.lower() not in self.hosts:
                 error = RequestError(
                     421,
                     "wrong_host",
-                    f"The request is for the host {name[:60]!r}, and this service is for "
+                    f"The request is for the host {name[:60]!r}, but this service accepts only "
                     f"{', '.join(self.hosts)}. Use one of these names, or start the service with "
-                    f"--host.",
+                    "--host.",
                 )
                 await JSONResponse(error.content, error.status)(scope, receive, send)
                 return

@@ -1,7 +1,7 @@
-"""y to node numbers and back: what every room above calls a target.
+"""Convert y to node numbers and back: what the rooms above call a target.
 
-Comes in: labels as codes, and a hierarchy, given or read from them. Goes out: the most specific
-node of every row (``paths``), closed sets of nodes where rows have several labels or classes
-several parents (``sets``), hierarchies that grow by batches (``growth``), and nodes written as
-labels again. Called by the estimators and the metrics.
+Input: labels as codes, and a hierarchy, given or read from them. Output: the most specific node of
+every row (``paths``), closed sets of nodes if rows have several labels or classes several parents
+(``sets``), hierarchies that grow with batches (``growth``), and nodes converted back to labels.
+Called by the estimators and the metrics.
 """

@@ -1,6 +1,6 @@
-"""Labels of batches: a hierarchy that grows by new classes, a format that widens.
+"""Labels of batches: a hierarchy that grows with new classes, and a format that widens.
 
-What ``fit`` need not know: labels that are added later.
+Not needed by ``fit``, which knows all labels in advance.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def grow(hierarchy: Hierarchy, columns: LabelColumns) -> tuple[Hierarchy, IntArr
     Parameters
     ----------
     hierarchy : Hierarchy
-        A tree in which a node is its parent and its label.
+        A tree whose nodes are identified by their parent and label.
     columns : LabelColumns
         The labels of the rows.
 
@@ -32,14 +32,14 @@ def grow(hierarchy: Hierarchy, columns: LabelColumns) -> tuple[Hierarchy, IntArr
     hierarchy : Hierarchy
         The tree with the new classes.
     moved : ndarray of int
-        The new number of every node that was there.
+        The new number of every existing node.
     nodes : ndarray of int
         The most specific node of every row, in new numbers.
 
     Raises
     ------
     ValueError
-        If a label is of another type than those of its level.
+        If a label has another type than those of its level.
     """
     _check_types(hierarchy, columns)
     labels = hierarchy.labels.tolist()
@@ -67,7 +67,7 @@ def grow(hierarchy: Hierarchy, columns: LabelColumns) -> tuple[Hierarchy, IntArr
 
 
 def _check_types(hierarchy: Hierarchy, columns: LabelColumns) -> None:
-    """Refuse labels of another type than those that their level has."""
+    """Reject labels of another type than those of their level."""
     for level, values in enumerate(columns.values[: hierarchy.depth], start=1):
         old = hierarchy.labels[hierarchy.nodes_by_level[level][0]]
         if len(values) and type(plain(values[0])) is not type(old):
@@ -79,19 +79,19 @@ def _check_types(hierarchy: Hierarchy, columns: LabelColumns) -> None:
 
 
 def check_form(columns: LabelColumns, format: LabelFormat) -> None:
-    """Refuse paths after single labels, and single labels after paths."""
+    """Reject paths after single labels, and single labels after paths."""
     if columns.ndim != format.ndim:
         now, before = ("single labels", "paths")[:: 1 if columns.ndim == 1 else -1]
         raise ValueError(
-            f"y holds {now}, but the rows before this batch had {before}. Write y in the same "
-            f"form in every batch."
+            f"y holds {now}, but the rows before this batch had {before}. Use the same form of y "
+            "in every batch."
         )
 
 
 def first_format(
     columns: LabelColumns, given: LabelColumns | None, hierarchy: Hierarchy
 ) -> LabelFormat:
-    """How labels are written: as in the first batch, or else as in the classes given with it."""
+    """The format of labels: that of the first batch, or otherwise that of the given classes."""
     missing = columns.missing
     if given is not None and not _has_missing(columns) and _has_missing(given):
         missing = given.missing
@@ -107,14 +107,14 @@ def _has_missing(columns: LabelColumns) -> bool:
 
 
 def widen_format(old: LabelFormat, columns: LabelColumns, hierarchy: Hierarchy) -> LabelFormat:
-    """The format of what was there before and of a batch, for all labels of a hierarchy."""
+    """A format for the labels of all batches so far and a new one."""
     n_levels = hierarchy.depth
     if old.ndim == 2:
         n_levels = max(old.n_levels, len(columns.codes), n_levels)
     dtype = np.dtype(object)
     if columns.dtype.kind == old.dtype.kind:
         dtype = np.result_type(old.dtype, columns.dtype)
-    # Labels that no batch showed may be predicted: only a type that holds them all is kept.
+    # Labels that no batch contained may be predicted: the type is kept only if it can hold them.
     if not can_hold(dtype, hierarchy.labels[1:]):
         dtype = np.dtype(object)
     return LabelFormat(old.ndim, n_levels, dtype, old.missing)

@@ -1,7 +1,7 @@
-"""y <-> node numbers: labels become nodes of a hierarchy, and nodes become labels again.
+"""y <-> node numbers: labels are converted to nodes of a hierarchy, and nodes back to labels.
 
-Together with ``_labels`` this is the only place that sees labels. Everything between
-:func:`encode` and :func:`decode` works on integers.
+Only this room and ``_labels`` see labels. Everything between :func:`encode` and :func:`decode`
+works on integers.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from hiclass._warnings import warn_user
 from hiclass.hierarchy import Hierarchy
 from hiclass.hierarchy._lookup import nodes_with_label, unknown_class
 
-#: The first step of a path that a hierarchy does not have: row, level, node and label.
+#: The first step of a path that is not in a hierarchy: row, level, node and label.
 Unknown = tuple[int, int, int, Any]
 
-#: Nodes are written as labels in parts: the paths of a part have so many nodes.
+#: Nodes are converted to labels in parts; this is the number of nodes on the paths of a part.
 _NUMBERS_AT_A_TIME = 1 << 21
 
 
 @dataclass(frozen=True)
 class Target:
-    """Encoded labels: the most specific node of every row, and how to write nodes as labels.
+    """Encoded labels: the most specific node of every row, and the format of the labels.
 
-    :class:`~hiclass._targets.sets.SetTarget` is the same for sets of nodes: both have
-    ``hierarchy``, ``format``, ``n_rows``, ``some`` and ``of_sets``, which tells them apart.
+    :class:`~hiclass._targets.sets.SetTarget` is the same for sets of nodes. Both have
+    ``hierarchy``, ``format``, ``n_rows``, ``some`` and ``of_sets``, which distinguishes them.
     """
 
     hierarchy: Hierarchy
@@ -62,7 +62,7 @@ class Target:
 
 
 def as_hierarchy(source: Any) -> Hierarchy:
-    """Make a hierarchy of whatever a user may pass as ``hierarchy=``."""
+    """Convert the parameter ``hierarchy`` to a hierarchy."""
     if isinstance(source, Hierarchy):
         return source
     if isinstance(source, Mapping):
@@ -79,12 +79,12 @@ def as_hierarchy(source: Any) -> Hierarchy:
 
 
 def hierarchy_for_files(source: Any) -> Any:
-    """A graph as a :class:`Hierarchy`, since skops cannot write graphs; anything else as it is."""
+    """A graph as a :class:`Hierarchy`, because skops cannot save graphs; others unchanged."""
     if isinstance(source, type) or not hasattr(source, "is_directed"):
         return source
     try:
         return as_hierarchy(source)
-    except (TypeError, ValueError):  # not fitted yet: fit refuses it
+    except (TypeError, ValueError):  # not fitted yet: fit rejects it
         return source
 
 
@@ -111,7 +111,8 @@ def encode(y: Any, hierarchy: Any = None) -> Target:
     else:
         hierarchy = as_hierarchy(hierarchy)
         nodes = nodes_of(columns, hierarchy)
-        # Labels that y did not show may be predicted: only a type that holds them all is kept.
+        # Labels that y does not contain may be predicted: the type is kept only if it can hold
+        # them.
         if not can_hold(dtype, hierarchy.labels[1:]):
             dtype = np.dtype(object)
     n_levels = len(columns.codes) if columns.ndim == 2 else hierarchy.depth
@@ -119,10 +120,10 @@ def encode(y: Any, hierarchy: Any = None) -> Target:
 
 
 def can_hold(dtype: np.dtype[Any], labels: AnyArray) -> bool:
-    """Whether an array of a type gives these labels back as they are."""
+    """Whether an array of a type returns these labels unchanged."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", DeprecationWarning)  # NumPy 1: an integer that wraps
+            warnings.simplefilter("error", DeprecationWarning)  # NumPy 1: an integer overflow
             back = labels.astype(dtype).tolist()
     except (DeprecationWarning, OverflowError, TypeError, ValueError):
         return False
@@ -134,8 +135,8 @@ def encode_pair(
 ) -> tuple[Hierarchy, IntArray, IntArray]:
     """Encode true and predicted labels over one hierarchy; predictions may be empty (node 0).
 
-    Without a hierarchy the one that both sets of labels span is used, so labels that were never
-    true, or never predicted, are fine.
+    Without a hierarchy, the one spanned by both sets of labels is used, so that labels may be only
+    true or only predicted.
     """
     true, pred = read_labels(y_true, "y_true"), read_labels(y_pred, "y_pred")
     check_pair(true.n_rows, pred.n_rows)
@@ -150,20 +151,20 @@ def encode_pair(
 
 
 def check_n_labels(n_labels: int, n_rows: int) -> None:
-    """Refuse labels that are more or fewer than the rows of X."""
+    """Check that X and y have the same number of rows."""
     if n_labels != n_rows:
         raise ValueError(
-            f"X has {n_rows} rows but y has {n_labels} (inconsistent numbers of "
-            f"samples). Give one label or path per row."
+            f"X has {n_rows} rows but y has {n_labels} (inconsistent numbers of samples). Pass one "
+            "label or path per row."
         )
 
 
 def check_pair(n_true: int, n_pred: int) -> None:
-    """Refuse true and predicted labels of different numbers of rows."""
+    """Check that true and predicted labels have the same number of rows."""
     if n_true != n_pred:
         raise ValueError(
             f"y_true and y_pred have different lengths: {n_true} and {n_pred} rows "
-            f"(inconsistent numbers of samples)."
+            f"(inconsistent numbers of samples). Pass one prediction per true label."
         )
 
 
@@ -185,9 +186,9 @@ def nodes_of(columns: LabelColumns, hierarchy: Hierarchy, name: str = "y") -> In
 
 
 def _remedy_for_labels(hierarchy: Hierarchy, label: Any, name: str) -> str:
-    """What to do where a label of the hierarchy, or a path, was read as a step of a path."""
+    """The remedy if a label of the hierarchy, or a path, was read as a step of a path."""
     if isinstance(label, tuple):
-        return " Rows that are lists of path tuples, several labels, need multi_label=True."
+        return " If rows are lists of path tuples (several labels per row), use multi_label=True."
     nodes = nodes_with_label(hierarchy, label)
     if not nodes:
         return ""
@@ -201,15 +202,15 @@ def _remedy_for_labels(hierarchy: Hierarchy, label: Any, name: str) -> str:
 
 
 def known_nodes(y: Any, hierarchy: Hierarchy) -> IntArray:
-    """The deepest node of every path that is in the hierarchy; 0 where no part of it is.
+    """The deepest node of every path that is in the hierarchy; 0 if no part of the path is.
 
-    For rows that are not for training: classes that were never seen are not an error here.
+    For rows that are not for training: unseen classes are not an error here.
     """
     return find_nodes(read_paths(y), hierarchy)[0]
 
 
 def find_nodes(columns: LabelColumns, hierarchy: Hierarchy) -> tuple[IntArray, Unknown | None]:
-    """Follow every path as far as it is in a hierarchy; see :func:`follow_paths`."""
+    """Follow every path as far as it exists in a hierarchy; see :func:`follow_paths`."""
     if columns.ndim == 2:
         child_of = hierarchy._child_index
         return follow_paths(
@@ -226,22 +227,21 @@ def find_nodes(columns: LabelColumns, hierarchy: Hierarchy) -> tuple[IntArray, U
 def follow_paths(
     columns: LabelColumns, step: Callable[[int, Any], int]
 ) -> tuple[IntArray, Unknown | None]:
-    """Follow the paths of all rows from the root on, every distinct step once.
+    """Follow the paths of all rows from the root, each distinct step once.
 
     Parameters
     ----------
     columns : LabelColumns
         The labels of the rows.
     step : callable
-        Takes a node and the label of the next level, and returns the next node; -1 if there is
-        none.
+        Takes a node and the label of the next level and returns the next node, or -1.
 
     Returns
     -------
     nodes : ndarray of int
-        The last node of every path that was reached.
+        The last node that was reached on every path.
     unknown : tuple or None
-        Row, level, node and label of the first step for which there was none.
+        Row, level, node and label of the first step that does not exist.
     """
     node = np.zeros(columns.n_rows, dtype=np.intp)
     alive = np.ones(columns.n_rows, dtype=bool)
@@ -266,7 +266,7 @@ def follow_paths(
 def decode(
     nodes: IntArray, hierarchy: Hierarchy, format: LabelFormat, *, may_end: bool
 ) -> AnyArray:
-    """Write nodes as labels, in the form that ``y`` had.
+    """Convert nodes to labels, in the form of ``y``.
 
     Parameters
     ----------
@@ -277,8 +277,8 @@ def decode(
     format : LabelFormat
         The form of ``y``.
     may_end : bool
-        Whether the model may leave labels out. It decides the type of the array, so that the type
-        never depends on the rows of a call.
+        Whether paths may stop early. It determines the type of the array, which therefore never
+        depends on the rows of a call.
 
     Returns
     -------
@@ -296,7 +296,7 @@ def decode(
 def label_writer(
     hierarchy: Hierarchy, format: LabelFormat, *, may_end: bool
 ) -> Callable[[IntArray], AnyArray]:
-    """The function that writes nodes as labels, as :func:`decode` does, for several calls."""
+    """The function that converts nodes to labels, as :func:`decode` does, for several calls."""
     lookup = labels_by_node(hierarchy, format, may_end=may_end)
     has_missing = lookup.dtype == label_dtype(format, may_end=True)
     n_levels = format.n_levels if format.ndim == 2 else 1
@@ -319,7 +319,7 @@ def label_writer(
 
 
 def labels_by_node(hierarchy: Hierarchy, format: LabelFormat, *, may_end: bool) -> AnyArray:
-    """The label of every node; the first, of the root, is the missing one if the type has one."""
+    """The label of every node; that of the root is the missing label if the type has one."""
     dtype = label_dtype(format, may_end)
     labels = np.zeros(hierarchy.n_nodes, dtype=dtype)
     labels[1:] = hierarchy.labels[1:]
@@ -331,22 +331,21 @@ def labels_by_node(hierarchy: Hierarchy, format: LabelFormat, *, may_end: bool) 
 def _refuse_early_stop(
     nodes: IntArray, at: IntArray, start: int, hierarchy: Hierarchy, dtype: np.dtype[Any]
 ) -> None:
-    """Refuse to write a missing label where the type of the labels has no value for one.
+    """Reject missing labels if the type of the labels has no value for them.
 
     ``at`` are the paths of the nodes from ``start`` on.
     """
     row = start + int(np.argmax(~at.all(axis=1)))
     name = hierarchy.describe(int(nodes[row]))
     raise ValueError(
-        f"The path of row {row} ends at {name}, but labels of type {dtype} have no value for "
-        f"a missing label, and this model declared that its paths never stop early. A decoding "
-        f"whose paths may stop early declares it by fewest_labels (see "
-        f"hiclass._inference.decodings)."
+        f"The path of row {row} ends at {name}, but labels of type {dtype} have no value for a "
+        "missing label, and the decoding declares that its paths never stop early. If they may, "
+        "declare this with fewest_labels (see hiclass._inference.decodings)."
     )
 
 
 def label_dtype(format: LabelFormat, may_end: bool) -> np.dtype[Any]:
-    """Type of an array of labels: objects where a missing one has no place in the labels' type."""
+    """The type of an array of labels: object if the type of the labels has no missing value."""
     if not may_end or (format.dtype.kind in "US" and isinstance(format.missing, str | bytes)):
         return format.dtype
     if format.dtype.kind == "f" and isinstance(format.missing, float):
@@ -355,14 +354,14 @@ def label_dtype(format: LabelFormat, may_end: bool) -> np.dtype[Any]:
 
 
 def path_classes(hierarchy: Hierarchy, format: LabelFormat, final: IntArray) -> Any:
-    """The labels that can be predicted: of the final classes, or for paths per level."""
+    """The labels that can be predicted: those of the final classes; for paths, per level."""
     if format.ndim == 2:
         return classes_by_level(hierarchy, format, final)
     return object_array(distinct_labels(hierarchy.labels[final])).astype(format.dtype)
 
 
 def classes_by_level(hierarchy: Hierarchy, format: LabelFormat, final: IntArray) -> list[AnyArray]:
-    """Per level the sorted distinct labels, then the missing one where a path may be over.
+    """The sorted distinct labels per level, followed by the missing label if a path may have ended.
 
     ``final`` are the nodes at which a path may end.
     """
@@ -379,7 +378,7 @@ def classes_by_level(hierarchy: Hierarchy, format: LabelFormat, final: IntArray)
 
 
 def distinct_labels(labels: AnyArray) -> list[Any]:
-    """Distinct labels, ascending where they can be ordered."""
+    """Distinct labels, in ascending order if they can be sorted."""
     distinct = list({(type(label), label): label for label in labels.tolist()}.values())
     try:
         return sorted(distinct)
@@ -388,9 +387,10 @@ def distinct_labels(labels: AnyArray) -> list[Any]:
 
 
 def warn_of_similar_labels(hierarchy: Hierarchy, new: AnyArray | None = None) -> None:
-    """Warn where siblings differ only by case, spaces around or Unicode form: mostly an error.
+    """Warn if siblings differ only by case, surrounding spaces or Unicode form.
 
-    With a mask of new nodes, only pairs with a new one count.
+    This usually is a typing error. With a mask of new nodes, only pairs with a new node are
+    considered.
     """
     folded: dict[tuple[int, str], int] = {}
     pairs = []
@@ -406,5 +406,6 @@ def warn_of_similar_labels(hierarchy: Hierarchy, new: AnyArray | None = None) ->
         more = f" and {len(pairs) - 3} more pairs" if len(pairs) > 3 else ""
         warn_user(
             f"Some classes with the same parent differ only by case, surrounding spaces or Unicode "
-            f"form: {shown}{more}. They are kept as different classes."
+            f"form: {shown}{more}. They are treated as different classes. Correct the labels if "
+            f"they are the same class."
         )

@@ -1,4 +1,4 @@
-"""Several labels per row <-> closed sets of nodes: what ``paths`` is for one label per row."""
+"""Several labels per row <-> closed sets of nodes, the counterpart of ``paths``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SetTarget:
         A tree, or a DAG.
     closed : sparse array of bool, of shape (n_rows, n_nodes)
         The nodes of every row: its classes and everything above them, the root included.
-    own : sparse array of bool
+    The nodes of every row: its classes and all of their ancestors, including the root.
         The most specific of these.
     format : SetFormat or LabelFormat
         How labels were written; the latter for one label per row in a DAG.
@@ -78,9 +78,9 @@ def encode_sets(y: Any, hierarchy: Any = None) -> SetTarget:
 
 
 def known_sets(y: Any, hierarchy: Hierarchy, multi_label: bool) -> tuple[Any, IntArray]:
-    """Closed sets of the classes of a hierarchy, and how many classes of each row it lacks.
+    """Closed sets of the known classes, and the number of unknown classes of each row.
 
-    Of a path that it does not know to the end, the known part counts.
+    If a path is not known to its end, its known part is used.
     """
     if not multi_label:
         target = encode_in_dag(y, hierarchy)
@@ -109,13 +109,13 @@ def _known_part(name: Any, hierarchy: Hierarchy, as_path: bool) -> tuple[int, in
 
 
 def encode_in_dag(y: Any, hierarchy: Hierarchy) -> SetTarget:
-    """Encode one label per row where a class may have several parents, and so no single path."""
+    """Encode one label per row if a class may have several parents and therefore several paths."""
     target = encode(y, hierarchy)
     if target.format.ndim == 2:
         raise ValueError(
-            f"y holds paths, but the hierarchy is a DAG: {hierarchy._shared_label()!r} has "
-            f"several parents and several paths. Give the most specific label of every row, "
-            f"or, with multi_label=True, a list of labels."
+            f"y holds paths, but the hierarchy is a DAG: {hierarchy._shared_label()!r} has several "
+            "parents and several paths. Pass the most specific label of every row or, with "
+            "multi_label=True, a list of labels."
         )
     n_rows = target.n_rows
     own = from_entries(np.arange(n_rows), target.nodes, (n_rows, hierarchy.n_nodes))
@@ -136,14 +136,15 @@ def encode_set_pair(y_true: Any, y_pred: Any, hierarchy: Any = None) -> tuple[Hi
 def _own_hierarchy(sides: list[SetLabels], titles: tuple[str, ...]) -> tuple[Hierarchy, list[Any]]:
     """The hierarchy that names span, and the closed sets of the rows in it.
 
-    Path tuples span a tree. Bare labels stand side by side: nothing is known of what is above them.
+    Path tuples span a tree. Labels alone are all at level 1, because nothing is known about their
+    parents.
     """
     columns, counts = None, []
     for side, title in zip(sides, titles, strict=True):
         if side.names is None:
             raise ValueError(
-                f"{title} is an indicator matrix, whose columns are the nodes of a hierarchy. Give "
-                f"that hierarchy (hierarchy=...), or a frame whose columns are labels or paths."
+                f"{title} is an indicator matrix, whose columns are the nodes of a hierarchy. Pass "
+                "that hierarchy (hierarchy=...), or a frame whose columns are labels or paths."
             )
         counts.append(len(side.names))
         if side.names:
@@ -152,8 +153,8 @@ def _own_hierarchy(sides: list[SetLabels], titles: tuple[str, ...]) -> tuple[Hie
             columns = read if columns is None else merge_labels(columns, read, ("y_true", title))
     if columns is None:
         raise ValueError(
-            f"No row of {titles[0]} has a label, so there is nothing to learn. Give rows with "
-            f"labels, or a hierarchy."
+            f"No row of {titles[0]} has a label, so there is nothing to learn. Pass rows with "
+            "labels, or a hierarchy."
         )
     hierarchy, nodes = Hierarchy._from_columns(columns)
     parts = np.split(nodes, np.cumsum(counts)[:-1])
@@ -168,7 +169,7 @@ def set_classes(
 ) -> AnyArray:
     """Names of the classes that can be predicted, in node order.
 
-    These are the nodes with training rows; for one label per row, the final ones.
+    These are the nodes with training rows; for one label per row, the final classes.
     """
     if not format.of_sets:
         return hierarchy.labels[final].astype(format.dtype)
@@ -176,9 +177,9 @@ def set_classes(
 
 
 def write_nodes(nodes: IntArray, hierarchy: Hierarchy, format: SetFormat | LabelFormat) -> AnyArray:
-    """Names of nodes, labels or path tuples as ``predict`` has them; -1 is a missing one.
+    """Names of nodes, labels or path tuples as in ``predict``; -1 is a missing label.
 
-    Without lists of names there are paths only where labels are not enough.
+    Without lists of names, paths are used only if labels are not unique.
     """
     homonyms = len(hierarchy._label_index) < hierarchy.n_nodes - 1
     as_paths = homonyms or _has_path_names(hierarchy, format)
@@ -187,7 +188,7 @@ def write_nodes(nodes: IntArray, hierarchy: Hierarchy, format: SetFormat | Label
 
 
 def _has_path_names(hierarchy: Hierarchy, format: Any) -> bool:
-    """Whether classes are called by path tuples, which may not be labels themselves."""
+    """Whether classes are identified by path tuples, which may not be labels themselves."""
     return getattr(format, "as_paths", False) and not isinstance(hierarchy.labels[1], tuple)
 
 

@@ -1,4 +1,4 @@
-"""Animals: a table of plain facts that was written for this library."""
+"""Animals: a table of simple facts, written for this library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every loader returns: a Bunch, or the pair X and y, as arrays or as frames."""
+"""The result of every loader: a Bunch, or the pair X and y, as arrays or frames."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from sklearn.utils import Bunch
 
 
 def is_integer(value: Any) -> bool:
-    """Whether a value is a whole number; True and False are not."""
+    """Whether a value is an integer and not a boolean."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number; True and False are not."""
+    """Whether a value is a number and not a boolean."""
     return is_integer(value) or isinstance(value, float | np.floating)
 
 
 def check_flags(**flags: Any) -> None:
-    """Refuse options that are neither True nor False, by their names."""
+    """Reject options that are neither True nor False, by their names."""
     for name, value in flags.items():
         if not isinstance(value, bool | np.bool_):
             raise ValueError(f"{name} must be True or False; got {value!r}.")
@@ -92,7 +92,8 @@ def _as_frames(
         import pandas
     except ImportError as error:
         raise ImportError(
-            "as_frame=True needs pandas: pip install pandas, or use as_frame=False."
+            "as_frame=True requires pandas. Install it with: pip install pandas. Or use "
+            "as_frame=False."
         ) from error
 
     pd: Any = pandas
@@ -111,7 +112,7 @@ def _as_frames(
 
 
 def paths_to_array(paths: Sequence[Sequence[Any]], depth: int = 1) -> npt.NDArray[Any]:
-    """Return paths as an array of objects with at least so many levels, "" after their end."""
+    """Return paths as an array of objects with at least this many levels, "" after their end."""
     y = np.full((len(paths), max([depth, *map(len, paths)])), "", dtype=object)
     for row, path in enumerate(paths):
         y[row, : len(path)] = path

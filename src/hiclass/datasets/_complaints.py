@@ -1,4 +1,4 @@
-"""Complaints of consumers, as the Consumer Financial Protection Bureau publishes them."""
+"""Consumer complaints, as published by the Consumer Financial Protection Bureau."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hiclass.datasets._bunch import check_flags, is_integer, make_bunch
 
 URL = "https://files.consumerfinance.gov/ccdb/complaints.csv.zip"
 TEXT = "Consumer complaint narrative"
-#: What reading a file raises that is damaged, or of another kind.
+#: The errors of reading a damaged file, or a file of another kind.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, IndexError, UnicodeDecodeError, csv.Error)
 TARGETS = {"product": ("Product", "Sub-product"), "issue": ("Issue", "Sub-issue")}
 DESCRIPTION = """\
@@ -112,15 +112,15 @@ def fetch_consumer_complaints(
             found = hashlib.file_digest(file, "sha256").hexdigest()
         if found != sha256.lower():
             raise OSError(
-                f"{path} has the SHA-256 checksum {found}, not {sha256}: it is another version. "
-                f"Remove it to download it again."
+                f"{path} has the SHA-256 checksum {found}, not {sha256}: it is a different "
+                "version. Delete it to download it again."
             )
     if not path.exists():
         if not download_if_missing:
             raise OSError(
                 f"{path} does not exist. Use download_if_missing=True, or put the file there."
             )
-        # Network code is loaded by those who need it.
+        # Network code is imported only when needed.
         from hiclass.datasets._download import download
 
         download(
@@ -151,14 +151,14 @@ def fetch_consumer_complaints(
 
 
 def _file_name(url: str) -> str:
-    """The name of the kept file: the file of one address must not stand for that of another."""
+    """The name of the stored file, which differs for every address."""
     mark = "" if url == URL else f"_{hashlib.sha256(url.encode()).hexdigest()[:12]}"
     return f"consumer_complaints{mark}.csv.zip"
 
 
 def _rows(path: Path, target: tuple[str, str]) -> Iterator[dict[str, str]]:
-    """Yield the complaints with a narrative and a label, from the zipped file as it is."""
-    # A narrative may be longer than what the csv module takes for a mistake.
+    """Yield the complaints with a narrative and a label, from the zipped file."""
+    # A narrative may be longer than the default limit of the csv module.
     csv.field_size_limit(max(csv.field_size_limit(), 1 << 24))
     try:
         with zipfile.ZipFile(path) as archive, archive.open(archive.namelist()[0]) as raw:
@@ -166,17 +166,17 @@ def _rows(path: Path, target: tuple[str, str]) -> Iterator[dict[str, str]]:
             wanted = {TEXT, *target, "Date received", "Complaint ID"}
             if missing := sorted(wanted - set(reader.fieldnames or ())):
                 raise ValueError(
-                    f"{path} has no column {missing[0]!r}: it does not hold the complaints of "
-                    f"the bureau. Remove it to download it again."
+                    f"{path} has no column {missing[0]!r}: it does not contain the complaints of "
+                    "the bureau. Delete it to download it again."
                 )
             for row in reader:
                 if None in row.values():
                     raise EOFError("a row is incomplete")
                 if row[TEXT].strip() and row[target[0]].strip():
-                    # The other columns would need memory for nothing.
+                    # The other columns would only need memory.
                     yield {name: row[name] for name in wanted}
     except _DAMAGED as error:
         raise ValueError(
-            f"{path} is not a zipped CSV file, or it is damaged ({error}). Remove it to download "
-            f"it again."
+            f"{path} is not a zipped CSV file, or it is damaged ({error}). Delete it to download "
+            "it again."
         ) from error

@@ -1,8 +1,8 @@
-"""Downloads that survive: they resume, check what arrived, and never leave half a file.
+"""Downloads that resume, verify the result, and never leave an incomplete file.
 
-Bytes go to ``NAME.part`` beside the file, with ``NAME.part.json`` for the version of the remote
-file that they belong to. Only a complete file gets its name, by an atomic rename. Not with pooch,
-which starts an interrupted download from the first byte again.
+Bytes are written to ``NAME.part`` next to the file, with ``NAME.part.json`` for the version of the
+remote file. Only a complete file gets its name, by an atomic rename. pooch is not used, because it
+restarts an interrupted download from the first byte.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 CHUNK = 1 << 18
-# What a network does when it fails; a retry may help.
+# Failures of a network, for which a retry may help.
 _PASSING = (OSError, http.client.HTTPException)
 
 
@@ -35,7 +35,7 @@ def download(
     timeout: float = 30.0,
     progress: bool | None = None,
 ) -> Path:
-    """Download a file, from where an earlier attempt stopped.
+    """Download a file, starting where an earlier attempt stopped.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def download(
 
 
 def _attempt(url: str, part: Path, timeout: float, name: str | None) -> None:
-    """Get the missing bytes, with progress if there is a name; raise if some are missing."""
+    """Get the missing bytes, with progress if there is a name, or raise an error."""
     have, version = _state(part)
     response = _request(url, have, version, timeout)
     if response is None:
@@ -99,7 +99,7 @@ def _attempt(url: str, part: Path, timeout: float, name: str | None) -> None:
         _notes(part).write_text(json.dumps({"version": _version(response)}), encoding="utf-8")
         with part.open("ab" if start else "wb") as file:
             done, shown = start, 0.0
-            # read1 hands over what there is: nothing is lost if the server stops sending.
+            # read1 returns available bytes, so that nothing is lost if the server stops sending.
             while chunk := response.read1(CHUNK):
                 file.write(chunk)
                 done += len(chunk)
@@ -113,10 +113,10 @@ def _attempt(url: str, part: Path, timeout: float, name: str | None) -> None:
 
 
 def _request(url: str, have: int, version: str, timeout: float) -> Any:
-    """Request everything after the bytes that we have; None if that is nothing."""
+    """Request everything after the existing bytes; None if there is nothing more."""
     headers = {"User-Agent": "hiclass", "Accept-Encoding": "identity"}
     if have:
-        # The server sends the whole file instead if it is not the version of our bytes.
+        # If the version of the existing bytes is outdated, the server sends the whole file instead.
         headers |= {"Range": f"bytes={have}-", "If-Range": version}
     try:
         return urlopen(Request(url, headers=headers), timeout=timeout)
@@ -125,12 +125,12 @@ def _request(url: str, have: int, version: str, timeout: float) -> Any:
             if error.code != 416 or not have:
                 raise
             complete = error.headers.get("Content-Range") == f"bytes */{have}"
-    # Nothing follows our bytes: they are all of them, or they belong to another file.
+    # Nothing follows the existing bytes: the file is complete, or they belong to another file.
     return None if complete else _request(url, 0, "", timeout)
 
 
 def _state(part: Path) -> tuple[int, str]:
-    """How many bytes are here, and of which version; none where the version is unknown."""
+    """The number of existing bytes and their version; none if the version is unknown."""
     try:
         version = json.loads(_notes(part).read_text(encoding="utf-8"))["version"]
         return (part.stat().st_size, version) if version else (0, "")
@@ -143,7 +143,7 @@ def _notes(part: Path) -> Path:
 
 
 def _version(response: Any) -> str | None:
-    """What names the version of a file for If-Range: a strong ETag, or its date."""
+    """The version of a file for If-Range: a strong ETag, or its date."""
     etag = response.headers.get("ETag")
     if etag and not etag.startswith("W/"):
         return str(etag)
@@ -151,29 +151,33 @@ def _version(response: Any) -> str | None:
 
 
 def _extent(response: Any) -> tuple[int, int | None]:
-    """The first byte that a response holds, and the length of the whole file if known."""
+    """The first byte of a response, and the length of the whole file if known."""
     if response.status == 206:
         span = re.fullmatch(
             r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range") or ""
         )
         if span is None:
-            raise OSError("the server sent a part of the file without saying which")
+            raise OSError("the server sent a part of the file without stating which part")
         return int(span[1]), None if span[2] == "*" else int(span[2])
     length = response.headers.get("Content-Length")
     return 0, None if length is None else int(length)
 
 
 def _is_passing(error: Exception) -> bool:
-    """Whether a retry may help: not if the server refuses the request."""
+    """Whether a retry may help: not if the server rejects the request."""
     if isinstance(error, HTTPError):
         return error.code >= 500 or error.code in (408, 425, 429)
-    # A full disk, a forbidden folder: these have a file name, failures of a network do not.
+    # A full disk or a forbidden folder: these errors have a file name, network failures do not.
     return getattr(error, "filename", None) is None
 
 
 def _failure(url: str, part: Path, error: Exception) -> str:
     have, _ = _state(part)
-    remedy = f"{have} bytes are kept: call again to resume." if have else "Call again later."
+    remedy = (
+        f"{have} bytes are stored. Call the function again to resume."
+        if have
+        else "Try again later."
+    )
     if isinstance(error, HTTPError) and not _is_passing(error):
         remedy = "Check the address."
     return f"Downloading {url} failed ({str(error) or type(error).__name__}). {remedy}"
@@ -183,17 +187,17 @@ def _check_sum(part: Path, expected: str, url: str) -> None:
     with part.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != expected:
-        # These bytes are of no use for a resumed download.
+        # These bytes are useless for a resumed download.
         part.unlink()
         _notes(part).unlink(missing_ok=True)
         raise OSError(
-            f"{url} has the SHA-256 checksum {found}, not {expected}: it is not the expected "
-            f"file. Nothing was kept."
+            f"{url} has the SHA-256 checksum {found}, not {expected}: it is not the expected file. "
+            "The download was deleted."
         )
 
 
 def _show(name: str, done: int, total: int | None, end: str = "") -> None:
-    """Rewrite the line on standard error that shows how much has arrived."""
+    """Update the line on standard error that shows the progress."""
     share = f" of {total / 1e6:.1f} MB, {done / total:.0%}" if total else " MB"
     sys.stderr.write(f"\r{name}: {done / 1e6:.1f}{share} {end}")
     sys.stderr.flush()

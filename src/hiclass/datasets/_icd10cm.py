@@ -75,19 +75,20 @@ def load_icd10cm(levels: int = 3, *, as_frame: bool = False, return_X_y: bool = 
         raise ValueError(f"levels must be an integer from 1 to {len(LEVELS)}; got {levels!r}.")
     try:
         with warnings.catch_warnings():
-            # On Python 3.11 and 3.12 the package reads its data in a way that is discouraged.
+            # On Python 3.11 and 3.12, the package reads its data with a deprecated function.
             warnings.simplefilter("ignore", DeprecationWarning)
             import simple_icd_10_cm as icd
     except ImportError as error:
         raise ImportError(
-            "load_icd10cm needs the package simple-icd-10-cm: pip install simple-icd-10-cm."
+            "load_icd10cm requires the package simple-icd-10-cm. Install it with: pip install "
+            "simple-icd-10-cm."
         ) from error
 
     texts: list[str] = []
     paths: list[list[str]] = []
     kinds: list[str] = []
     codes: list[str] = []
-    # A block with one category has the name of the category: it is listed twice.
+    # A block with one category has the name of the category and is listed twice.
     for code in dict.fromkeys(icd.get_all_codes()):
         if not icd.is_category_or_subcategory(code) or icd.is_extended_subcategory(code):
             continue
@@ -122,9 +123,9 @@ def _groups(texts: list[str], paths: list[list[str]]) -> npt.NDArray[np.intp]:
 
 
 def _path(icd: Any, code: str) -> list[str]:
-    """The labels from the chapter to a code: each its code and its title."""
+    """The labels from the chapter to a code, each with its code and title."""
     items = [*reversed(icd.get_ancestors(code)), code]
-    # A block with one category has its code: the level tells which of the two is meant.
+    # A block with one category has its code, so the level distinguishes them.
     return [
         _label(item, icd.get_description(item, prioritize_blocks=level < 2))
         for level, item in enumerate(items)

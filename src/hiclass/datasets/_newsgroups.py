@@ -1,4 +1,4 @@
-"""The 20 newsgroups, with the hierarchy that their names spell out."""
+"""The 20 newsgroups, with a hierarchy from their names."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def fetch_20newsgroups(
     >>> posts.group[0], posts.target[0].tolist()  # doctest: +SKIP
     ('rec.autos', ['rec', 'autos', '', '', ''])
     """
-    # Not with the module: it is large, and it holds network code.
+    # Not imported with the module, because it is large and contains network code.
     from sklearn import datasets
 
     posts = datasets.fetch_20newsgroups(

@@ -17,12 +17,13 @@ Random points around the centres of random classes. The centre of a class is tha
 plus a random step, which gets shorter from level to level: what is near in the hierarchy is near in
 space.
 """
-# The share of features that a class moves, and that noise touches, in sparse data.
+# The shares of features that differ between a class and its parent, and that have noise, in sparse
+# data.
 SPARSE_STEP, SPARSE_NOISE = 0.1, 0.05
 
 Parents = list[list[int]]
 
-#: Noise beyond this leaves the range of numbers.
+#: Larger noise exceeds the range of numbers.
 _MAX_NOISE = 1e100
 
 
@@ -105,8 +106,8 @@ def make_hierarchical_classification(
     widths = _check(n_samples, n_features, branching, depth, ragged, dag, max_labels, noise)
     if dag and homonyms:
         raise ValueError(
-            "dag and homonyms exclude each other: a class with two parents is known by its label. "
-            "Leave one of them out."
+            "dag and homonyms cannot be combined, because a class with two parents is identified "
+            "by its label. Leave one of them out."
         )
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
     parents, labels, paths = _grow(widths, homonyms)
@@ -154,7 +155,7 @@ def _check(
     for name, value in {"ragged": ragged, "dag": dag}.items():
         if not is_number(value) or not 0 <= value <= 1:
             raise ValueError(f"{name} must be a share from 0 to 1; got {value!r}.")
-    # As a number of Python: _MAX_NOISE is beyond what numpy.float32 holds.
+    # As a Python number: _MAX_NOISE exceeds the range of numpy.float32.
     given = noise.item() if isinstance(noise, np.generic) else noise
     if not is_number(noise) or not 0 <= given <= _MAX_NOISE:
         raise ValueError(f"noise must be a number from 0 to {_MAX_NOISE}; got {noise!r}.")
@@ -166,14 +167,14 @@ def _check(
             f"{branching!r}."
         )
     if depth == 1 and (ragged or dag):
-        raise ValueError("ragged and dag need inner nodes: use a depth of at least 2.")
+        raise ValueError("ragged and dag require inner nodes. Use a depth of at least 2.")
     return [int(w) for w in widths]
 
 
 def _grow(widths: list[int], homonyms: bool) -> tuple[Parents, list[str], list[tuple[str, ...]]]:
     """Return parents, label and path of every node, level by level; 0 is the root.
 
-    "2.1" is the first child of "2"; with homonyms it is "1".
+    "2.1" is the first child of "2"; with homonyms, it is "1".
     """
     parents: Parents = [[]]
     labels, paths = [""], [()]  # type: list[str], list[tuple[str, ...]]
@@ -193,7 +194,7 @@ def _grow(widths: list[int], homonyms: bool) -> tuple[Parents, list[str], list[t
 def _add_parents(
     parents: Parents, levels: list[int], share: float, rng: np.random.Generator
 ) -> None:
-    """Give a share of the nodes below the first level a second parent of the level above."""
+    """Give a share of the nodes below level 1 a second parent of the level above."""
     lower = [v for v, level in enumerate(levels) if level > 1]
     for v in rng.permutation(lower)[: round(share * len(lower))].tolist():
         others = [
@@ -245,7 +246,7 @@ def _mean(rows: list[list[int]], n_nodes: int) -> Any:
 def _draw_centres(
     parents: Parents, levels: list[int], n_features: int, sparse: bool, rng: np.random.Generator
 ) -> Any:
-    """Draw the centre of every node: the mean of its parents' and a step of its own."""
+    """Draw the centre of every node: the mean of those of its parents plus a random step."""
     shape = (len(parents), n_features)
     scale = 2 / 2.0 ** np.maximum(levels, 1)
     steps = rng.standard_normal(shape) * scale[:, None]

@@ -1,8 +1,8 @@
-"""The hierarchy of classes, a tree or a DAG, whose nodes are numbers.
+"""The hierarchy of classes: a tree or a DAG.
 
-Comes in: paths, edges, a dict, a networkx graph or JSON. Goes out: a frozen :class:`Hierarchy`,
-which every room above uses by its numbers. Labels are looked up here, and nowhere between encoding
-and decoding. Public; all rooms may call it.
+Input: paths, edges, a dict, a networkx graph or JSON. Output: an immutable :class:`Hierarchy` whose
+nodes are numbers, which all rooms above use. Labels are looked up only here. Public; all rooms may
+call it.
 """
 
 from hiclass.hierarchy._hierarchy import Hierarchy

@@ -1,8 +1,8 @@
-"""What users build hierarchies from, put into order: edges, dicts and graphs.
+"""Read the forms from which users build hierarchies: edges, dicts and graphs.
 
-Each ``read`` function checks one form and returns names and edges; from these ``number_nodes`` and
-``order_nodes`` make what the constructor of ``Hierarchy`` takes. Plain functions on numbers and
-lists. Trees of paths, which ``fit`` builds, are numbered in ``_nodes``.
+Each ``read`` function checks one form and returns names and edges. ``number_nodes`` and
+``order_nodes`` convert these to the input of the constructor of ``Hierarchy``. Plain functions on
+numbers and lists. Trees of paths, which ``fit`` builds, are numbered in ``_nodes``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def read_edges(edges: Iterable[Any]) -> list[tuple[Any, Any]]:
     pairs = []
     for edge in edges:
         if isinstance(edge, str | bytes) or not hasattr(edge, "__len__") or len(edge) != 2:
-            raise ValueError(f"An edge is a pair (parent, child); got {edge!r}.")
+            raise ValueError(f"An edge must be a pair (parent, child); got {edge!r}.")
         pairs.append((edge[0], edge[1]))
     return pairs
 
@@ -47,7 +47,7 @@ def read_networkx(graph: Any) -> tuple[list[Any], list[tuple[Any, Any]]]:
 
 
 def below_root(hierarchy: Any, root: Any) -> tuple[AnyArray, list[IntArray]]:
-    """Labels and parents of the nodes once the node that is called ``root`` is the unnamed root."""
+    """Labels and parents of the nodes after the node named ``root`` has become the unnamed root."""
     top = hierarchy.children(0)
     names = [hierarchy.labels[v] for v in top]
     if len(top) != 1 or (type(names[0]), names[0]) != (type(plain(root)), plain(root)):
@@ -56,7 +56,9 @@ def below_root(hierarchy: Any, root: Any) -> tuple[AnyArray, list[IntArray]]:
             f"found {', '.join(map(repr, names[:5]))}{', ...' if len(names) > 5 else ''}."
         )
     if hierarchy.n_nodes == 2:
-        raise ValueError(f"The hierarchy has no classes below root={root!r}.")
+        raise ValueError(
+            f"The hierarchy has no classes below root={root!r}. Add edges from the root to classes."
+        )
     labels = hierarchy.labels[1:].copy()
     labels[0] = None
     parents = [hierarchy.parents(v) - 1 for v in range(1, hierarchy.n_nodes)]
@@ -77,7 +79,10 @@ def number_nodes(
         name = plain(name)
         check_hashable(name)
         if name is not None and is_missing(name):
-            raise ValueError(f"{name!r} cannot be the label of a class: it spells 'missing'.")
+            raise ValueError(
+                f"{name!r} cannot be the label of a class, because it means a missing label. Use "
+                "another label."
+            )
         key = (type(name), name)  # 1, True and 1.0 are three labels
         if key not in number:
             number[key] = len(labels)
@@ -96,7 +101,7 @@ def number_nodes(
         has_parent[c] = True
     below[0] += [v for v in range(len(labels)) if not has_parent[v]]
     if len(labels) == 1:
-        raise ValueError("The hierarchy has no classes.")
+        raise ValueError("The hierarchy has no classes. Pass at least one edge or path.")
     return labels, below
 
 
@@ -105,7 +110,9 @@ def order_nodes(labels: list[Any], below: list[list[int]]) -> tuple[list[int], l
     for p, children in enumerate(below):
         if len(set(children)) < len(children):
             twice = next(v for v in children if children.count(v) > 1)
-            raise ValueError(f"The edge ({labels[p]!r}, {labels[twice]!r}) is given twice.")
+            raise ValueError(
+                f"The edge ({labels[p]!r}, {labels[twice]!r}) is given twice. Remove one of them."
+            )
         children.sort(key=_sort_key(labels, children))
     order = _topological_order(labels, below)
     rank = {v: i for i, v in enumerate(order)}
@@ -117,7 +124,7 @@ def order_nodes(labels: list[Any], below: list[list[int]]) -> tuple[list[int], l
 
 
 def _sort_key(labels: list[Any], siblings: list[int]) -> Any:
-    """Sort siblings by label; labels of several types by type first."""
+    """Sort siblings by label; labels of several types are sorted by type first."""
     if len({type(labels[v]) for v in siblings}) > 1:
         return lambda v: (type(labels[v]).__name__, str(labels[v]))
     try:
@@ -128,8 +135,8 @@ def _sort_key(labels: list[Any], siblings: list[int]) -> Any:
 
 
 def _topological_order(labels: list[Any], below: list[list[int]]) -> list[int]:
-    """Parents before children; in a tree the preorder. Reverse postorder, without recursion."""
-    state = [0] * len(labels)  # 1: above the current node, 2: done
+    """Parents before children; in a tree, the preorder. Reverse postorder, without recursion."""
+    state = [0] * len(labels)  # 1: ancestor of the current node, 2: done
     order: list[int] = []
     for start in range(len(labels)):
         stack = [(start, len(below[start]))] if not state[start] else []
@@ -145,7 +152,9 @@ def _topological_order(labels: list[Any], below: list[list[int]]) -> list[int]:
             if state[c] == 1:
                 cycle = [u for u, _ in stack]
                 names = [*(repr(labels[u]) for u in cycle[cycle.index(c) :]), repr(labels[c])]
-                raise ValueError(f"The hierarchy has a cycle: {' -> '.join(names)}.")
+                raise ValueError(
+                    f"The hierarchy has a cycle: {' -> '.join(names)}. Remove one of these edges."
+                )
             if not state[c]:
                 state[c] = 1
                 stack.append((c, len(below[c])))

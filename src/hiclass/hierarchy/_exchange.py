@@ -1,4 +1,4 @@
-"""A hierarchy as other programs keep it: edges, a networkx graph, JSON text and back."""
+"""Export and import of a hierarchy: edges, networkx graphs, JSON."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def write_json(hierarchy: Any) -> str:
     for label in hierarchy.labels[1:]:
         if type(label) not in _JSON_TYPES:
             raise TypeError(
-                f"The label {label!r} is a {type(label).__name__}; JSON keeps only strings, "
-                f"numbers and booleans as they are. Use pickle instead."
+                f"The label {label!r} is a {type(label).__name__}, but JSON supports only strings, "
+                "numbers and booleans. Use pickle instead."
             )
     data = {
         "format": _FORMAT,
@@ -104,5 +104,5 @@ def _are_texts(texts: Any, n_nodes: int) -> bool:
 
 
 def _names(hierarchy: Any) -> list[Any]:
-    """What tells a node from all others: its label or its path."""
+    """What identifies a node: its label or its path."""
     return names_of(hierarchy, as_paths=hierarchy.identity == "path")

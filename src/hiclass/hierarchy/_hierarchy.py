@@ -1,14 +1,14 @@
-"""The hierarchy of classes as users meet it: built, queried by name, exported and rendered.
+"""The public class of the hierarchy: building, queries by name, export and rendering.
 
 The numbers of the nodes and the walks along their edges are in ``_nodes``. Node 0 is the root,
-which has no name and is not a class; in a tree siblings are numbered in the order of their labels.
+which has no name and is not a class. In a tree, siblings are numbered in the order of their labels.
 
-What makes two nodes the same depends on the builder. :meth:`Hierarchy.from_paths` identifies a node
-by its parent and its label, so "Other" under Loans and "Other" under Cards are two classes. The
+The identity of a node depends on the builder. :meth:`Hierarchy.from_paths` identifies a node by its
+parent and its label, so that "Other" below Loans and "Other" below Cards are two classes. The
 builders from edges, dicts and graphs identify a node by its label, which may have several parents.
 
-The work is done by plain functions: ``_builders`` reads and numbers, ``_lookup`` finds,
-``_exchange`` exports and reads JSON, ``_texts`` reads the words of classes, ``_rendering`` draws.
+Plain functions do the work: ``_builders`` reads and numbers, ``_lookup`` finds, ``_exchange``
+exports and reads JSON, ``_texts`` reads class texts, ``_rendering`` draws.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Hierarchy(Nodes):
         hierarchy = hierarchy._without_root(root)._texted(texts)
         if not return_nodes:
             return hierarchy
-        # Without a named root all nodes move up by one.
+        # Without a named root, all numbers of nodes increase by one.
         return hierarchy, nodes if root is None else nodes - 1
 
     @classmethod
@@ -246,7 +246,7 @@ class Hierarchy(Nodes):
         Hierarchy(tree, 3 classes, 2 levels, 2 leaves)
         """
         hierarchy = cls._from_graph(*read_networkx(graph))._without_root(root)
-        if texts is None:  # as to_networkx writes them
+        if texts is None:  # in the form of to_networkx
             texts = {v: t for v, t in graph.nodes(data="texts") if t is not None and v != root}
         return hierarchy._texted(texts or None)
 
@@ -293,7 +293,7 @@ class Hierarchy(Nodes):
         return cls(object_array([labels[v] for v in order]), parents, "label")
 
     def _without_root(self, root: Any) -> Hierarchy:
-        """Make the node that is called ``root`` the unnamed root."""
+        """Make the node named ``root`` the unnamed root."""
         if root is None:
             return self
         below = Hierarchy(*below_root(self, root), self.identity)
@@ -546,7 +546,7 @@ class Hierarchy(Nodes):
         return bool(self._texts.tolist() == other._texts.tolist())
 
     def _same_classes(self, other: Hierarchy) -> bool:
-        """Whether two hierarchies are equal but for their texts."""
+        """Whether two hierarchies are equal except for their texts."""
         return self is other or self._key == other._key
 
     def __repr__(self) -> str:

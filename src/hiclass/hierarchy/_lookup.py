@@ -1,7 +1,6 @@
-"""Names and nodes: finding the node that a path or label names, or the reason why there is none.
+"""Names and nodes: find the node of a path or label, or explain why there is none.
 
-Also the other direction, the names of all nodes, and the sets of nodes that the names of many rows
-stand for.
+Also the inverse, the names of all nodes, and the sets of nodes for the names of many rows.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from hiclass._labels.columns import is_hashable, plain
 from hiclass._labels.sets import SetLabels
 from hiclass._typing import IntArray
 
-#: So many characters of a label are compared with others, for a hint at the nearest names.
+#: The number of characters of a label that are compared with others, for hints at similar names.
 _COMPARED = 100
 
 
@@ -35,16 +34,17 @@ def find_node(hierarchy: Any, key: Any) -> int:
         raise ValueError(unknown_class(hierarchy, key, (), np.arange(1, hierarchy.n_nodes)))
     paths = "; ".join(hierarchy.describe(v) for v in nodes[:4])
     raise ValueError(
-        f"{len(nodes)} classes are called {key!r}: {paths}{'; ...' if len(nodes) > 4 else ''}. "
-        f"Give the whole path."
+        f"{len(nodes)} classes are called {key!r}: {paths}{'; ...' if len(nodes) > 4 else ''}. Use "
+        "the whole path."
     )
 
 
 def check_hashable(label: Any) -> None:
-    """Refuse what cannot be a label."""
+    """Reject objects that cannot be labels."""
     if not is_hashable(label):
         raise TypeError(
-            f"{label!r} is a {type(label).__name__}, which cannot be the label of a class."
+            f"{label!r} is a {type(label).__name__}, which cannot be the label of a class. Labels "
+            "must be hashable."
         )
 
 
@@ -55,7 +55,7 @@ def nodes_with_label(hierarchy: Any, label: Any) -> list[int]:
 
 
 def _places(hierarchy: Any, nodes: list[int]) -> str:
-    """Describe at which levels some nodes of the same label are."""
+    """Describe the levels of some nodes with the same label."""
     found = [f"at level {hierarchy.levels[v]}" for v in nodes[:3]]
     if hierarchy.is_tree:
         found = [f"{f} ({hierarchy.describe(v)})" for f, v in zip(found, nodes, strict=False)]
@@ -77,12 +77,12 @@ def _follow(hierarchy: Any, path: list[Any] | tuple[Any, ...]) -> int:
 
 
 def unknown_class(hierarchy: Any, label: Any, above: tuple[Any, ...], candidates: IntArray) -> str:
-    """The message that there is no class with a label below some others, with the nearest ones."""
+    """The message that a class does not exist below some others, with similar classes."""
     elsewhere = nodes_with_label(hierarchy, label)
     if elsewhere:
         place = f"below {' > '.join(map(str, above))}" if above else "at level 1"
         return f"The hierarchy has no class {label!r} {place}; {_places(hierarchy, elsewhere)}."
-    # The beginning is enough: a comparison takes time with the square of the length.
+    # The beginning is sufficient: the time of a comparison grows with the square of the length.
     names: dict[str, dict[str, None]] = {}
     for v in candidates[:20_000].tolist():
         name = str(hierarchy.labels[v])[:_COMPARED]
@@ -99,7 +99,7 @@ def unknown_class(hierarchy: Any, label: Any, above: tuple[Any, ...], candidates
 
 
 def names_of(hierarchy: Any, as_paths: bool) -> list[Any]:
-    """What every node is called in lists: its label, or its path."""
+    """The name of every node in lists: its label, or its path."""
     if not as_paths or not hierarchy.is_tree:
         return list(hierarchy.labels.tolist())
     names: list[Any] = [()]
@@ -114,8 +114,8 @@ def membership(labels: SetLabels, hierarchy: Any, name: str = "y") -> Any:
         if labels.n_columns != hierarchy.n_nodes:
             raise ValueError(
                 f"{name} is an indicator with {labels.n_columns} columns, but the hierarchy has "
-                f"{hierarchy.n_nodes} nodes. It needs one column per node, the root first; "
-                f"Hierarchy.indicator(...) makes one."
+                f"{hierarchy.n_nodes} nodes. It needs one column per node, starting with the root, "
+                "as returned by Hierarchy.indicator(...)."
             )
         nodes = labels.codes
     else:
@@ -126,7 +126,7 @@ def membership(labels: SetLabels, hierarchy: Any, name: str = "y") -> Any:
 
 
 def to_sets(labels: SetLabels, nodes: IntArray, hierarchy: Any) -> Any:
-    """Closed sets from the node of every entry."""
+    """Closed sets, from the node of every entry."""
     sets = from_entries(labels.rows, nodes, (labels.n_rows, hierarchy.n_nodes))
     return close(sets, hierarchy)
 
@@ -143,7 +143,7 @@ def _check_names(labels: SetLabels, hierarchy: Any, name: str) -> None:
         twice = next(nodes for nodes in hierarchy._label_index.values() if len(nodes) > 1)
         raise ValueError(
             f"{name} holds labels, but {len(twice)} classes of the hierarchy are called "
-            f"{hierarchy.labels[twice[0]]!r}. Write every label as its path, a tuple."
+            f"{hierarchy.labels[twice[0]]!r}. Use the path of every label, as a tuple."
         )
 
 

@@ -1,9 +1,10 @@
-"""Numbered nodes and the edges between them, as arrays that never change.
+"""Numbered nodes and the edges between them, as immutable arrays.
 
-Node 0 is the root. A parent always has a smaller number than its children; in a tree the numbers
-are a preorder, so that the subtree of node ``v`` is the interval ``v .. subtree_end[v] - 1``. Here
-is what follows from the numbers alone: levels, and which nodes are above, below and beside which;
-and how trees of paths are numbered. All else that users do with a hierarchy is in ``_hierarchy``.
+Node 0 is the root. A parent always has a smaller number than its children. In a tree, the numbers
+are a preorder, so that the subtree of node ``v`` is the interval ``v .. subtree_end[v] - 1``.
+
+This module contains everything that follows from the numbers alone: levels, ancestors, descendants
+and siblings, and the numbering of trees of paths. Everything else is in ``_hierarchy``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from hiclass._labels.columns import LabelColumns, object_array, rank_keys
 from hiclass._typing import AnyArray, IntArray
 from hiclass.hierarchy._texts import as_texts, pack_texts, unpack_texts
 
-#: From this number of entries on, paths of nodes are walked instead of looked up in a table.
+#: With at least this many entries, paths of nodes are walked instead of looked up in a table.
 _MOST_TABLE = 1 << 23
 
 _STATE = (
@@ -63,7 +64,7 @@ class Nodes:
 
     @classmethod
     def _of_tree(cls, labels: AnyArray, parent: IntArray, identity: str) -> Self:
-        """Make a tree from the array of parents, nodes already in preorder; parent[0] is 0."""
+        """Create a tree from the array of parents, nodes already in preorder; parent[0] is 0."""
         self = cls.__new__(cls)
         indptr = np.concatenate([[0], np.arange(len(parent))])
         self._set_arrays(labels, indptr, parent[1:], identity)
@@ -107,10 +108,12 @@ class Nodes:
                 value.flags.writeable = False
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"A Hierarchy never changes; {name!r} cannot be set. Build a new one.")
+        raise AttributeError(
+            f"A Hierarchy is immutable, so {name!r} cannot be set. Build a new one."
+        )
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"A Hierarchy never changes; {name!r} cannot be deleted.")
+        raise AttributeError(f"A Hierarchy is immutable, so {name!r} cannot be deleted.")
 
     def __getstate__(self) -> dict[str, Any]:
         state = {k: v for k, v in self.__dict__.items() if k in _STATE}
@@ -138,7 +141,7 @@ class Nodes:
 
     @cached_property
     def is_tree(self) -> bool:
-        """Whether every node but the root has exactly one parent."""
+        """Whether every node except the root has exactly one parent."""
         return len(self.parent_indices) == self.n_nodes - 1
 
     @property
@@ -148,7 +151,7 @@ class Nodes:
 
     @cached_property
     def texts(self) -> AnyArray:
-        """The texts of every node, a tuple of strings; empty for the root and where none are."""
+        """The texts of every node, as a tuple of strings; empty for the root and without texts."""
         return as_texts(() for _ in range(self.n_nodes)) if self._texts is None else self._texts
 
     @cached_property
@@ -178,7 +181,7 @@ class Nodes:
 
     @cached_property
     def nodes_by_level(self) -> list[IntArray]:
-        """The nodes of every level, ascending; the first entry is the root."""
+        """The nodes of every level in ascending order; the first entry is the root."""
         order = _frozen(np.argsort(self.levels, kind="stable"))
         return np.split(order, np.cumsum(np.bincount(self.levels))[:-1])
 
@@ -193,7 +196,7 @@ class Nodes:
 
     @cached_property
     def _paths(self) -> IntArray | _WalkedPaths:
-        """The ``ancestor_table``, or what stands for it where that would be large."""
+        """The ``ancestor_table``, or a substitute if the table would be large."""
         if self.n_nodes * self.depth <= _MOST_TABLE:
             return self.ancestor_table
         return _WalkedPaths(self.parent, self.levels, self.depth)
@@ -204,7 +207,7 @@ class Nodes:
             return np.full(np.shape(nodes), -1, dtype=np.intp)
         if self.n_nodes * self.depth <= _MOST_TABLE:
             return self.ancestor_table[nodes, level - 1]
-        # In preorder a subtree follows its node: it is the last node of the level up to there.
+        # In preorder, a subtree follows its node: it is the last node of the level up to there.
         there = self.nodes_by_level[level]
         found = there[np.maximum(np.searchsorted(there, nodes, side="right") - 1, 0)]
         return np.where(self.levels[nodes] >= level, found, -1)
@@ -309,7 +312,7 @@ class Nodes:
 
     @cached_property
     def _closure(self) -> Any:
-        """Row ``v`` has ones at node ``v`` and its ancestors, the root included."""
+        """Row ``v`` has ones at node ``v`` and its ancestors, including the root."""
         return closure_matrix(self)
 
     def _reach(self, node: int, step: Any) -> IntArray:
@@ -325,15 +328,16 @@ class Nodes:
     def _check_node(self, node: int) -> int:
         if not isinstance(node, int | np.integer) or not 0 <= node < self.n_nodes:
             raise ValueError(
-                f"{node!r} is not a node: nodes are the numbers 0 to {self.n_nodes - 1}. "
-                f"find() returns the number of a label or path."
+                f"{node!r} is not a node: nodes are the numbers 0 to {self.n_nodes - 1}. Use "
+                "find() to get the number of a label or path."
             )
         return int(node)
 
     def _require_tree(self, what: str) -> None:
         if not self.is_tree:
             raise ValueError(
-                f"{what} exists for trees only; {self._shared_label()!r} has several parents."
+                f"{what} is available for trees only, but {self._shared_label()!r} has several "
+                "parents."
             )
 
     def _shared_label(self) -> Any:
@@ -343,7 +347,7 @@ class Nodes:
 
 @dataclass(frozen=True)
 class _WalkedPaths:
-    """An ancestor table that is not stored: the rows that are looked up are walked."""
+    """An ancestor table that is not stored: requested rows are computed by walking."""
 
     parent: IntArray
     levels: IntArray
@@ -365,7 +369,7 @@ def _frozen(array: AnyArray) -> AnyArray:
 
 
 def _tree_of_columns(columns: LabelColumns) -> tuple[AnyArray, IntArray, IntArray]:
-    """Number the nodes of paths in preorder; a node is its parent and its label.
+    """Number the nodes of paths in preorder; a node is identified by its parent and label.
 
     Returns the label and the parent of every node, and the deepest node of every row.
     """

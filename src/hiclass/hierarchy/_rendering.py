@@ -12,7 +12,7 @@ from hiclass.hierarchy._texts import shorten
 
 _TEXT_LINES = 200
 _HTML_NODES = 2000
-#: A picture of more nodes than this cannot be read, and would take minutes.
+#: A picture with more nodes cannot be read and would take minutes.
 _DRAWN_NODES = 5000
 _LONGEST_NAME = 40
 #: Inches.
@@ -43,7 +43,7 @@ def tree_text(hierarchy: Any) -> str:
 
 
 def title_of(hierarchy: Any, v: int) -> str:
-    """The first text of a node behind a colon, unless its label says the same."""
+    """The first text of a node after a colon, unless it equals the label."""
     texts = hierarchy.texts[v]
     if not texts or texts[0] == str(hierarchy.labels[v]):
         return ""
@@ -86,8 +86,8 @@ def draw_tree(hierarchy: Any, ax: Any = None) -> Any:
     if hierarchy.n_nodes > _DRAWN_NODES:
         raise ValueError(
             f"The hierarchy has {hierarchy.n_nodes - 1} classes, too many for a picture: draw "
-            f"takes up to {_DRAWN_NODES - 1}. Draw a part of it, or use make_report, where one can "
-            f"zoom."
+            f"supports up to {_DRAWN_NODES - 1}. Draw a part of it, or use make_report, which "
+            f"supports zooming."
         )
     height = _heights_on_page(hierarchy)
     n_rows = height.max() + 1
@@ -110,7 +110,7 @@ def draw_tree(hierarchy: Any, ax: Any = None) -> Any:
             )
     ax.scatter(hierarchy.levels, height, s=14, color="C0", zorder=2)
     for v in range(1, hierarchy.n_nodes):
-        # Leaves are named to the right of their dot, inner nodes above it.
+        # Labels of leaves are to the right of their dots, those of inner nodes above.
         offset, va = ((5, 0), "center") if hierarchy.is_leaf[v] else ((0, 4), "bottom")
         name = str(hierarchy.labels[v])
         ax.annotate(
@@ -129,7 +129,7 @@ def draw_tree(hierarchy: Any, ax: Any = None) -> Any:
 
 
 def _heights_on_page(hierarchy: Any) -> AnyArray:
-    """A row for every leaf; an inner node in the middle of its children."""
+    """A row for every leaf; an inner node is in the middle of its children."""
     height = np.zeros(hierarchy.n_nodes)
     height[hierarchy.is_leaf] = np.arange(hierarchy.is_leaf.sum())
     for v in range(hierarchy.n_nodes - 1, -1, -1):

@@ -1,7 +1,7 @@
-"""Texts of classes: titles, descriptions, synonyms, read from what users have and checked.
+"""Class texts: titles, descriptions and synonyms, read from the forms of users and checked.
 
-In a hierarchy texts are an array with a tuple of strings for every node. Files have all characters
-in one array of bytes, which is read at once however many texts there are.
+In a hierarchy, texts are an array with a tuple of strings for every node. Files have all characters
+in one array of bytes, which is fast to read for any number of texts.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import numpy as np
 from hiclass._labels.columns import is_missing, library_of, plain
 from hiclass._typing import AnyArray
 
-#: What a class name and its texts are given as.
+#: Pairs of a class name and its texts.
 Given = tuple[Any, tuple[str, ...]]
 
-#: The column of a frame that has texts; others may begin with it and an underscore.
+#: The text column of a frame; further text columns begin with it and an underscore.
 _COLUMN = "text"
-#: So many characters of a text are shown in messages.
+#: The largest number of characters of a text in messages.
 _SHOWN = 60
 
 
 def read_texts(hierarchy: Any, texts: Any) -> AnyArray | None:
-    """The texts of every node, from whatever a user may pass as ``texts=``; None without any."""
+    """The texts of every node, from the parameter ``texts``; None without texts."""
     if texts is None:
         return None
     found: list[list[str]] = [[] for _ in range(hierarchy.n_nodes)]
@@ -40,7 +40,7 @@ def read_texts(hierarchy: Any, texts: Any) -> AnyArray | None:
         for name, several in list_texts(texts):
             node = hierarchy.find(name)
             if not node:
-                raise ValueError("The root is not a class and has no texts; leave () out.")
+                raise ValueError("The root is not a class and has no texts. Remove () from texts.")
             found[node] += several
     checked = as_texts(tuple(dict.fromkeys(several)) for several in found)
     _refuse_equal_texts(hierarchy, checked)
@@ -48,14 +48,14 @@ def read_texts(hierarchy: Any, texts: Any) -> AnyArray | None:
 
 
 def as_texts(several: Iterable[tuple[str, ...]]) -> AnyArray:
-    """The texts of all nodes as an array that cannot be written."""
+    """The texts of all nodes as a read-only array."""
     texts = np.fromiter(several, dtype=object)
     texts.flags.writeable = False
     return texts
 
 
 def list_texts(texts: Any) -> list[Given]:
-    """Pairs of the name of a class and its texts, from a mapping, a Series or a frame."""
+    """Pairs of a class name and its texts, from a mapping, a Series or a frame."""
     if isinstance(texts, Mapping):
         return [(name, _strings(name, value)) for name, value in texts.items()]
     if library_of(texts) in ("pandas", "polars") and hasattr(texts, "columns"):
@@ -70,13 +70,13 @@ def list_texts(texts: Any) -> list[Given]:
 
 
 def _of_frame(frame: Any) -> Iterator[Given]:
-    """The rows of a frame: some columns name the class, the others have texts."""
+    """The rows of a frame: some columns identify the class, the others have texts."""
     names = [str(name) for name in frame.columns]
     is_text = [name == _COLUMN or name.startswith(f"{_COLUMN}_") for name in names]
     if not any(is_text) or all(is_text):
         raise ValueError(
-            f"A frame of texts needs columns that name the class and a column 'text' (or several, "
-            f"'text_...'); it has {', '.join(map(repr, names))}. Rename its columns."
+            "A frame of texts needs columns that identify the class and a column 'text' (or "
+            f"several, 'text_...'); it has {', '.join(map(repr, names))}. Rename its columns."
         )
     columns = [frame[name].to_list() for name in frame.columns]
     labels = [c for c, there in zip(columns, is_text, strict=True) if not there]
@@ -95,7 +95,7 @@ def is_missing_cell(value: Any) -> bool:
 
 
 def _path(cells: Iterable[Any], row: int) -> tuple[Any, ...]:
-    """The labels of a row of a frame up to the first that is missing."""
+    """The labels of a row of a frame up to the first missing label."""
     labels = [plain(cell) for cell in cells]
     n_labels = next((i for i, label in enumerate(labels) if is_missing(label)), len(labels))
     if not n_labels or not all(map(is_missing, labels[n_labels:])):
@@ -114,8 +114,8 @@ def _strings(name: Any, value: Any) -> tuple[str, ...]:
         several = several.tolist()
     if not isinstance(several, list | tuple | set | frozenset):
         raise TypeError(
-            f"The text of {name!r} is a {type(value).__name__}; give a string or a list of "
-            f"strings, or leave the class out."
+            f"The text of {name!r} is a {type(value).__name__}. Use a string or a list of strings, "
+            "or leave the class out."
         )
     if not several:
         raise ValueError(f"The list of texts of {name!r} is empty. Leave the class out instead.")
@@ -131,7 +131,7 @@ def _strings(name: Any, value: Any) -> tuple[str, ...]:
 
 
 def _refuse_equal_texts(hierarchy: Any, texts: AnyArray) -> None:
-    """Refuse two classes that no words tell apart: their own texts and those above are the same."""
+    """Reject two classes with equal texts whose ancestors have equal texts, too."""
     number: dict[Any, int] = {}
     first: dict[int, int] = {}
     above = [0] * hierarchy.n_nodes
@@ -144,9 +144,9 @@ def _refuse_equal_texts(hierarchy: Any, texts: AnyArray) -> None:
         if own and first.setdefault(above[node], node) != node:
             one, two = hierarchy.describe(first[above[node]]), hierarchy.describe(node)
             raise ValueError(
-                f"{one} and {two} have the same text, {shorten(texts[node][0])!r}, and so have the "
-                f"classes above them: no words tell them apart. Give one of them, or a class above "
-                f"one of them, another text."
+                f"{one} and {two} have the same text, {shorten(texts[node][0])!r}, and so have "
+                "their ancestors, so they cannot be told apart. Use another text for one of them, "
+                "or for one of its ancestors."
             )
 
 
@@ -160,7 +160,7 @@ def shorten(text: str, width: int = _SHOWN) -> str:
 
 
 def pack_texts(texts: AnyArray) -> dict[str, AnyArray]:
-    """Texts as three arrays: how many every node has, how long they are, and all characters."""
+    """Texts as three arrays: their number per node, their lengths, and all characters."""
     encoded = [text.encode("utf-8", "surrogatepass") for several in texts for text in several]
     return {
         "counts": np.array([len(several) for several in texts], dtype=np.int64),

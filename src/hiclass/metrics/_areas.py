@@ -1,7 +1,7 @@
 """Precision-recall curves of node probabilities, and the areas under them.
 
-Every node is a binary question. A curve is drawn for one node, or for all pairs of row and node
-together; the root, to which every row belongs, is left out. Equal probabilities make one point.
+Every node is a binary problem. A curve is drawn for one node, or for all pairs of row and node
+together. The root is excluded because every row belongs to it. Equal probabilities make one point.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def precision_recall_curve(
     node_proba : array-like of shape (n_samples, n_nodes)
         Node probabilities as returned by ``predict_node_proba``: one column per node, starting with
         the root. Any other score that ranks the nodes of a row also works.
-    hierarchy : Hierarchy, networkx.DiGraph, dict or edges
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict
         The hierarchy that the columns refer to: ``hierarchy_`` of a fitted estimator.
     node : path, label or None, default=None
         The class, as a path or a unique label. By default, all pairs of row and class, which
@@ -106,11 +106,16 @@ def precision_recall_curve(
     if node is not None:
         found = tree.find(node)
         if found not in columns:
-            raise ValueError(f"node={node!r} is the root or excluded; it has no curve.")
+            raise ValueError(
+                f"node={node!r} is the root or excluded; it has no curve. Choose another class."
+            )
         columns = np.array([found])
     positive = truth.tocsc()[:, columns].toarray().astype(bool)
     if not positive.any():
-        raise ValueError(f"{tree.describe(int(columns[0]))} is true in no row; it has no curve.")
+        raise ValueError(
+            f"{tree.describe(int(columns[0]))} is true in no row, so it has no curve. Choose a "
+            "class that occurs in y_true."
+        )
     return curve_of(positive, proba[:, columns], weight)
 
 
@@ -135,7 +140,7 @@ def average_precision(
     node_proba : array-like of shape (n_samples, n_nodes)
         Node probabilities as returned by ``predict_node_proba``: one column per node, starting with
         the root. Any other score that ranks the nodes of a row also works.
-    hierarchy : Hierarchy, networkx.DiGraph, dict or edges
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict
         The hierarchy that the columns refer to: ``hierarchy_`` of a fitted estimator.
     multi_label : bool, default=False
         Whether rows have several labels, in the form that ``fit`` accepts with

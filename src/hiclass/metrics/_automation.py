@@ -1,7 +1,7 @@
-"""How many rows can get a label automatically, and how many of these labels are wrong.
+"""How many rows can be labelled automatically, and how many of these labels are wrong.
 
-For every threshold of confidence: the share of the rows that is answered at a level, the share of
-wrong labels among them, and an interval for it. Equal confidences are taken together.
+For every threshold of confidence: the share of the rows labelled at a level, the share of wrong
+labels among them, and an interval of this share. Rows of equal confidence are labelled together.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def automation_curve(
         Confidence of every predicted label, as returned by ``predict_confidence``.
     level : int or None, default=None
         The level, starting at 1. By default, the deepest level.
-    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The tree of the labels. By default, it is built from the true and predicted paths.
     certainty : float, default=0.95
         The coverage probability of each interval.
@@ -128,7 +128,7 @@ def automation_curves(
 def curve_of(
     level: int, confidence: FloatArray, wrong: AnyArray, n_rows: int, certainty: float
 ) -> AutomationCurve:
-    """The curve of a level from the confidences and errors of the rows with a label there."""
+    """The curve of one level, from the confidences and errors of the rows with a label there."""
     order, n_answered = surest_first(confidence)
     n_wrong = np.cumsum(wrong[order])[n_answered - 1]
     lower, upper = share_interval(n_answered, n_wrong, 1 - certainty)
@@ -173,6 +173,6 @@ def share_interval(n: IntArray, k: IntArray, risk: float) -> tuple[FloatArray, F
 
 
 def _upper(n: IntArray, k: IntArray, risk: float) -> FloatArray:
-    """The largest share with which at most k of n are found with at least this probability."""
+    """The largest share at which at most k of n are found with at least this probability."""
     full = k >= n
     return np.where(full, 1.0, bdtri(np.where(full, 0, k), n, risk))

@@ -1,8 +1,8 @@
-"""The measures of CAFA, the assessment of protein function prediction: Fmax and Smin.
+"""Fmax and Smin, the measures of CAFA (the assessment of protein function prediction).
 
-Proteins are rows, terms of the ontology are classes. At a threshold, the classes that are at least
-that probable are predicted; Fmax and Smin are the best values over all thresholds. Smin weighs
-classes by their information content: how surprising a class is, given the classes above it.
+Proteins are rows, terms of the ontology are classes. At a threshold, all classes with at least this
+probability are predicted. Fmax and Smin are the best values over all thresholds. Smin weights every
+class by its information content: how surprising the class is, given its parents.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hiclass.hierarchy._lookup import membership
 from hiclass.metrics._pairs import check_weight, divide
 from hiclass.metrics._probabilistic import check_proba, columns_of
 
-#: Entries of a block of rows x nodes that is looked at together.
+#: Number of entries (rows x nodes) that are processed together.
 _BLOCK = 1 << 20
 
 
@@ -79,7 +79,7 @@ def information_content(
     ----------
     y : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
         Labels of the training rows, in any form that ``fit`` accepts.
-    hierarchy : Hierarchy, networkx.DiGraph, dict or edges
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict
         The hierarchy of the classes: ``hierarchy_`` of a fitted estimator.
     multi_label : bool, default=False
         Whether rows have several labels, in the form that ``fit`` accepts with
@@ -116,7 +116,7 @@ def information_content(
         closed = tree._closure[nodes_of(read_paths(y, "y"), tree, "y")]
     weight = check_weight(sample_weight, closed.shape[0])
     rows = closed.astype(np.float64).tocsc()
-    # Rows without labels are in the root as well.
+    # Rows without labels belong to the root, too.
     own = rows.T @ weight
     own[0] = weight.sum()
     bits = np.zeros(tree.n_nodes)
@@ -155,7 +155,7 @@ def cafa_curve(
     node_proba : array-like of shape (n_samples, n_nodes)
         Node probabilities as returned by ``predict_node_proba``: one column per node, starting with
         the root.
-    hierarchy : Hierarchy, networkx.DiGraph, dict or edges
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict
         The hierarchy that the columns refer to: ``hierarchy_`` of a fitted estimator.
     multi_label : bool, default=False
         Whether rows have several labels, in the form that ``fit`` accepts with
@@ -236,11 +236,11 @@ def f_max(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` accepts. Rows without a true class do not take part.
+        True labels, in any form that ``fit`` accepts. Rows without a true class are ignored.
     node_proba : array-like of shape (n_samples, n_nodes)
         Node probabilities as returned by ``predict_node_proba``: one column per node, starting with
         the root.
-    hierarchy : Hierarchy, networkx.DiGraph, dict or edges
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict
         The hierarchy that the columns refer to: ``hierarchy_`` of a fitted estimator.
     multi_label : bool, default=False
         Whether rows have several labels, in the form that ``fit`` accepts with
@@ -311,11 +311,11 @@ def s_min(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
-        True labels, in any form that ``fit`` accepts. Rows without a true class do not take part.
+        True labels, in any form that ``fit`` accepts. Rows without a true class are ignored.
     node_proba : array-like of shape (n_samples, n_nodes)
         Node probabilities as returned by ``predict_node_proba``: one column per node, starting with
         the root.
-    hierarchy : Hierarchy, networkx.DiGraph, dict or edges
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict
         The hierarchy that the columns refer to: ``hierarchy_`` of a fitted estimator.
     information : array-like of shape (n_nodes,)
         Weight of every class: the result of :func:`information_content` for the training labels.
@@ -361,8 +361,8 @@ def s_min(
     """
     if information is None:
         raise ValueError(
-            "s_min needs information=, the information content of every class. Give what "
-            "information_content(y_train, hierarchy=...) returns."
+            "s_min requires information=, the information content of every class. Pass the result "
+            "of information_content(y_train, hierarchy=...)."
         )
     curve = cafa_curve(
         y_true,
@@ -380,9 +380,9 @@ def s_min(
 def _block(
     proba: AnyArray, true: AnyArray, content: FloatArray, steps: FloatArray, weight: FloatArray
 ) -> FloatArray:
-    """Sums over some rows, a line per quantity and a column per threshold.
+    """Sums over some rows: one line per quantity, one column per threshold.
 
-    Rows with a prediction, their precision, recall, missed information and wrong information.
+    The quantities are the rows with a prediction, precision, recall, missed and wrong information.
     """
     # A class is predicted at the first `reached` thresholds.
     reached: IntArray = np.searchsorted(steps, proba, side="right")
@@ -414,7 +414,7 @@ def _raise_ancestors(proba: AnyArray, hierarchy: Hierarchy) -> AnyArray:
 
 
 def _check_information(information: Any, hierarchy: Hierarchy) -> FloatArray:
-    """Weights of the nodes; ones where none are given."""
+    """Weights of the nodes, or ones if none are given."""
     if information is None:
         return np.ones(hierarchy.n_nodes)
     try:
@@ -425,8 +425,9 @@ def _check_information(information: Any, hierarchy: Hierarchy) -> FloatArray:
         ) from None
     if content.shape != (hierarchy.n_nodes,):
         raise ValueError(
-            f"information has shape {content.shape}; expected ({hierarchy.n_nodes},): a number per "
-            f"node of the hierarchy, the root first, as information_content returns it."
+            f"information has shape {content.shape}; expected ({hierarchy.n_nodes},): one number "
+            "per node of the hierarchy, starting with the root, as returned by "
+            "information_content."
         )
     bad = ~np.isfinite(content) | (content < 0)
     if bad.any():
@@ -439,7 +440,7 @@ def _check_information(information: Any, hierarchy: Hierarchy) -> FloatArray:
 
 
 def _check_thresholds(thresholds: Any) -> FloatArray:
-    """Thresholds, ascending; those of CAFA where none are given."""
+    """Thresholds in ascending order, or those of CAFA if none are given."""
     if thresholds is None:
         return np.arange(1, 101) / 100
     try:

@@ -1,8 +1,8 @@
 """Measures of the confidence in predicted paths.
 
-Confidences are what ``predict_confidence`` returns, the probability of every node on the predicted
-path. Equal confidences are always taken together, so the order of rows never matters and a weight
-of 2 is the same as giving the row twice.
+Confidences are the result of ``predict_confidence``: the probability of every node on the predicted
+path. Equal confidences are always processed together. The order of the rows therefore does not
+matter, and a weight of 2 is equivalent to repeating the row.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def calibration_error(
     confidence : array-like of shape (n_samples, n_levels)
         Probability of the predicted node at every level, as returned by ``predict_confidence``:
         NaN after the end of a path. For a single level, a 1-D array is accepted.
-    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The tree of the labels. By default, it is built from the true and predicted paths.
     strategy : {"uniform", "quantile"}, default="uniform"
         "uniform": bins of equal width (expected calibration error). "quantile": bins with about
@@ -135,7 +135,7 @@ def risk_coverage(
         Confidence of every prediction, or of every level, as returned by ``predict_confidence``.
         With several levels, the confidence of the most specific node is used (the last value that
         is not NaN). A row with an empty path has confidence 0.
-    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The tree of the labels. By default, it is built from the true and predicted paths.
     loss : {"exact_match", "f1"}, default="exact_match"
         Loss of a row. "exact_match": 0 if the whole path is correct, otherwise 1. "f1": 1 minus the
@@ -191,7 +191,7 @@ def confidence_by_level(
     if p.shape[1] < deepest:
         raise ValueError(
             f"confidence has {p.shape[1]} column(s), but a predicted path has {deepest} levels. "
-            f"Give a column per level, as predict_confidence returns them."
+            "Pass one column per level, as returned by predict_confidence."
         )
     for level in range(p.shape[1]):
         rows = np.flatnonzero(pair.hierarchy.levels[pair.pred] > level)
@@ -210,7 +210,7 @@ def confidence_by_level(
 def calibration_bins(
     p: FloatArray, correct: FloatArray, weight: FloatArray, strategy: str, n_bins: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Mean confidence, accuracy and total weight of the bins that hold a row."""
+    """Mean confidence, accuracy and total weight of all bins that are not empty."""
     if not isinstance(n_bins, int | np.integer) or n_bins < 1:
         raise ValueError(f"n_bins={n_bins!r} must be a positive integer.")
     if strategy == "uniform":
@@ -220,7 +220,8 @@ def calibration_bins(
         mass = np.bincount(rank, weights=weight)
         end = np.cumsum(mass)
         start = np.concatenate([[0.0], end])[: len(end)]
-        # A value goes where its mass begins; the products are exact for whole weights.
+        # A value belongs to the bin in which its mass begins; the products are exact for whole
+        # weights.
         place = np.minimum(start * n_bins // end[-1:], n_bins - 1).astype(np.intp)[rank]
     else:
         raise ValueError(f"strategy={strategy!r} is unknown. Use 'uniform' or 'quantile'.")
@@ -232,20 +233,20 @@ def calibration_bins(
 
 
 def _check_confidence(confidence: Any, pair: Pair) -> FloatArray:
-    """Return the confidence of the rows that count, a column per level."""
+    """Return the confidence of the rows with a positive weight, one column per level."""
     n_rows = len(pair.keep)
     p = np.asarray(confidence, dtype=np.float64)
     p = p[:, None] if p.ndim == 1 else p
     if p.ndim != 2 or len(p) != n_rows or p.shape[1] == 0:
         raise ValueError(
-            f"confidence has shape {np.shape(confidence)}, but y_true has {n_rows} rows. Give one "
-            f"number per row, or per row and level."
+            f"confidence has shape {np.shape(confidence)}, but y_true has {n_rows} rows. Pass one "
+            "number per row, or per row and level."
         )
     bad = (p < 0) | (p > 1 + 1e-6)
     if bad.any():
         row, level = np.argwhere(bad)[0].tolist()
         raise ValueError(
-            f"confidence has {p[row, level]} in row {row} at level {level + 1}, which is not a "
-            f"probability."
+            f"confidence has {p[row, level]} in row {row} at level {level + 1}, which is not "
+            "between 0 and 1. Pass probabilities, as returned by predict_confidence."
         )
     return p[pair.keep]

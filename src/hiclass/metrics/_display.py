@@ -1,4 +1,4 @@
-"""What displays share: how they are made of an estimator, and where they are drawn."""
+"""The base class of all displays: creation from an estimator, and the axes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hiclass.metrics._scorers import given_hierarchy, refuse_sets
 class Display(ABC):
     """Base of all displays; not for direct use."""
 
-    #: Whether a display is about the confidence in predictions, which comes after them.
+    #: Whether the display takes the confidence of the predictions as its third argument.
     _of_confidence: ClassVar[bool] = False
 
     @classmethod
@@ -42,7 +42,7 @@ class Display(ABC):
         if not cls._of_confidence:
             refuse_sets(estimator, cls.__name__)
             return cls.from_predictions(y, estimator.predict(X), **kwargs)
-        # A search or a pipeline hides the confidence.
+        # Searches and pipelines have no predict_confidence.
         opened = unwrap(estimator)
         rows = opened.transform(X)
         predicted = opened.model.predict(rows), opened.model.predict_confidence(rows)
@@ -50,13 +50,13 @@ class Display(ABC):
 
     @classmethod
     def _defaults(cls, estimator: Any) -> dict[str, Any]:
-        """Arguments of ``from_predictions`` that follow from an estimator."""
+        """Arguments of ``from_predictions`` that are taken from an estimator."""
         return {"hierarchy": given_hierarchy(estimator)}
 
     @classmethod
     @abstractmethod
     def from_predictions(cls, y_true: Any, y_pred: Any, *args: Any, **kwargs: Any) -> Self:
-        """Draw a display of predictions."""
+        """Create and draw the display from predictions."""
 
 
 def check_levels(levels: Iterable[int] | None, depth: int) -> list[int]:
@@ -69,7 +69,7 @@ def check_levels(levels: Iterable[int] | None, depth: int) -> list[int]:
 
 
 def axes_of(ax: Any, size: tuple[float, float]) -> Any:
-    """The Axes that were given, otherwise those of a new figure of a size."""
+    """The given Axes, or those of a new figure of this size."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt

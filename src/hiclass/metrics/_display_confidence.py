@@ -1,4 +1,4 @@
-"""Displays of confidence: whether it is right, and what relying on it costs."""
+"""Displays of confidence: how reliable it is, and which errors remain above a threshold."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class ReliabilityDisplay(Display):
             Predicted labels.
         confidence : array-like of shape (n_samples, n_levels)
             Confidence of every predicted label, as returned by ``predict_confidence``.
-        hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+        hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
             The tree of the labels. By default, it is built from the true and predicted paths.
         levels : iterable of int or None, default=None
             The levels to show, starting at 1. By default, all levels.
@@ -217,7 +217,7 @@ class RiskCoverageDisplay(Display):
             Predicted labels.
         confidence : array-like of shape (n_samples,) or (n_samples, n_levels)
             Confidence of every predicted label, as returned by ``predict_confidence``.
-        hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+        hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
             The tree of the labels. By default, it is built from the true and predicted paths.
         loss : {"exact_match", "f1"}, default="exact_match"
             Loss of a row, as in :func:`risk_coverage`.
@@ -263,7 +263,7 @@ class RiskCoverageDisplay(Display):
         ax = axes_of(ax, (5.2, 3.8))
         area = f"area {self.curve.area:.3f}"
         label = area if self.name is None else f"{self.name} ({area})"
-        # The risk of a coverage holds back to the next smaller one, as in the area.
+        # The risk at a coverage also applies down to the next smaller coverage, as in the area.
         x = np.concatenate([[0.0], self.curve.coverage])
         y = np.concatenate([self.curve.risk[:1], self.curve.risk])
         style = {"label": label, "lw": 1.5, "drawstyle": "steps-pre", **kwargs}
@@ -333,7 +333,7 @@ class AutomationDisplay(Display):
             Predicted labels.
         confidence : array-like of shape (n_samples, n_levels)
             Confidence of every predicted label, as returned by ``predict_confidence``.
-        hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+        hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
             The tree of the labels. By default, it is built from the true and predicted paths.
         levels : iterable of int or None, default=None
             The levels to show, starting at 1. By default, all levels.
@@ -379,7 +379,7 @@ class AutomationDisplay(Display):
             )
             self.lines_.append(line)
             self.bands_.append(band)
-            # The wide intervals of the few surest rows say little, and would hide the rest.
+            # The intervals of the few most confident rows are wide and would hide the other lines.
             highest = max(highest, float(curve.upper[-1]), float(curve.error.max()))
         ax.set(xlabel="share of rows labelled", ylabel="share of wrong labels", xlim=(0, 1.01))
         ax.set_ylim(0, min(1.0, 1.1 * highest))
@@ -389,7 +389,7 @@ class AutomationDisplay(Display):
 
 
 def _finish(ax: Any) -> None:
-    """A grid behind the lines, and a legend."""
+    """Draw a grid behind the lines, and a legend."""
     ax.grid(color="0.92")
     ax.set_axisbelow(True)
     ax.legend(loc="upper left", frameon=False, fontsize=9)

@@ -85,7 +85,7 @@ class ConfusionByLevelDisplay(Display):
             True labels, in any form that ``fit`` accepts.
         y_pred : array-like
             Predicted labels.
-        hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+        hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
             The tree of the labels. By default, it is built from the true and predicted paths.
         levels : iterable of int or None, default=None
             The levels to show, starting at 1. By default, all levels.
@@ -152,7 +152,7 @@ class ConfusionByLevelDisplay(Display):
             one.set(title=f"Level {level}", xlabel="predicted")
             one.set_anchor("N")
             borders = np.flatnonzero(np.diff(group)) + 0.5
-            # Where nearly every class has a parent of its own, lines would hide the matrix.
+            # If almost every class has its own parent, lines would hide the matrix.
             for place in borders if len(borders) <= len(names) / 2 else ():
                 one.axhline(place, color="0.6", lw=0.6)
                 one.axvline(place, color="0.6", lw=0.6)
@@ -168,12 +168,12 @@ def _confusion(
 ) -> tuple[FloatArray, list[str], IntArray]:
     """Confusion matrix of a level, names of its classes and their parents."""
     tree = pair.hierarchy
-    column = np.maximum(tree.ancestor_table[:, level - 1], 0)  # 0: the path is over
+    column = np.maximum(tree.ancestor_table[:, level - 1], 0)  # 0: the path has ended
     a, b = column[pair.true], column[pair.pred]
     wrong = pair.weight * (a != b)
     size, mistakes = (total_by(a, w, tree) + total_by(b, w, tree) for w in (pair.weight, wrong))
     nodes = np.flatnonzero(size)
-    nodes = np.append(nodes[nodes > 0], nodes[nodes == 0])  # paths that are over come last
+    nodes = np.append(nodes[nodes > 0], nodes[nodes == 0])  # paths that have ended come last
     names = _names(tree, nodes)
     groups = np.where(nodes > 0, tree.parent[nodes], -1)
     place = np.arange(len(nodes))
@@ -195,7 +195,7 @@ def _confusion(
 
 
 def _names(tree: Hierarchy, nodes: IntArray) -> list[str]:
-    """Labels of nodes, with that of the parent where labels alone are not unique."""
+    """Labels of nodes, preceded by the label of the parent if they are not unique."""
     labels = [str(tree.labels[v]) if v else "(end)" for v in nodes.tolist()]
     times = Counter(labels)
     return [
@@ -205,12 +205,12 @@ def _names(tree: Hierarchy, nodes: IntArray) -> list[str]:
 
 
 def _axes_for(ax: Any, sizes: list[int]) -> AnyArray:
-    """An Axes for every matrix: given, a part of the one given, or new."""
+    """One Axes per matrix: the given ones, parts of the given one, or new ones."""
     n = len(sizes)
     if ax is None:
         import matplotlib.pyplot as plt
 
-        # A matrix gets room for its classes, within limits.
+        # The size of a matrix depends on the number of its classes, within limits.
         widths = [min(max(0.32 * size + 1.6, 2.6), 6.0) for size in sizes]
         figsize = (sum(widths) + 0.4, max(widths) + 0.9)
         _, axes = plt.subplots(
@@ -223,7 +223,9 @@ def _axes_for(ax: Any, sizes: list[int]) -> AnyArray:
         grid = axes[0].get_subplotspec().subgridspec(1, n)
         return np.array([axes[0].figure.add_subplot(cell) for cell in grid], dtype=object)
     if len(axes) != n:
-        raise ValueError(f"ax holds {len(axes)} Axes for {n} levels. Give one, or one per level.")
+        raise ValueError(
+            f"ax holds {len(axes)} Axes for {n} levels. Pass one Axes, or one per level."
+        )
     return axes
 
 

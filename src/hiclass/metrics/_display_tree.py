@@ -76,7 +76,7 @@ class HierarchyDisplay(Display):
             True labels, in any form that ``fit`` accepts.
         y_pred : array-like
             Predicted labels.
-        hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+        hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
             The tree of the labels. By default, it is built from the true and predicted paths.
         score : {"f1", "precision", "recall"}, default="f1"
             The score that determines the colour of a class. Classes with 0 / 0 have no colour.
@@ -173,7 +173,7 @@ def _plot_tree(display: HierarchyDisplay, ax: Any, fill: FloatArray) -> None:
         [x[parent], middle, middle, x[child]], [y[parent], y[parent], y[child], y[child]]
     )
     ax.add_collection(LineCollection(elbows, color="0.7", lw=0.9, zorder=1))
-    # The area of a dot is its support; the smallest can still be seen.
+    # The area of a dot is its support; the smallest dots stay visible.
     size = 16 + 320 * display.support / max(display.support.max(), 1e-300)
     ax.scatter(x[child], y[child], s=size[child], c=fill[child], ec="0.3", lw=0.6, zorder=2)
     for v in child.tolist():
@@ -196,7 +196,7 @@ def _plot_tree(display: HierarchyDisplay, ax: Any, fill: FloatArray) -> None:
 
 
 def _plot_icicle(display: HierarchyDisplay, ax: Any, fill: FloatArray) -> None:
-    """A rectangle per class, right of that of its parent."""
+    """A rectangle per class, to the right of that of its parent."""
     from matplotlib.collections import PolyCollection
 
     tree, size = display.hierarchy, display.support
@@ -207,14 +207,14 @@ def _plot_icicle(display: HierarchyDisplay, ax: Any, fill: FloatArray) -> None:
     corners = _lines([x0, x1, x1, x0], [y0, y0, y1, y1])
     ax.set_xlim(0, tree.depth)
     ax.set_ylim(size[0], 0)
-    ax.figure.draw_without_rendering()  # only now is the size of the axes known
+    ax.figure.draw_without_rendering()  # the size of the axes is known only now
     box = ax.get_window_extent()
     points = 72 / ax.figure.dpi
     column, height = box.width * points / tree.depth, box.height * points * size / size[0]
-    # Thin rectangles get thin lines, which would else wash out their colours.
+    # Thin rectangles get thin lines; others would hide their colours.
     line = np.clip(0.12 * height[nodes] - 0.1, 0, 0.6)
     ax.add_collection(PolyCollection(corners, facecolors=fill[nodes], ec="white", lw=line))
-    # One size of letters for a level, which nearly all of its classes have room for.
+    # All labels of a level have the same size, which fits almost all of its classes.
     fonts = [
         np.clip(np.quantile(height[level], 0.1) - 0.5, _MIN_FONT, _FONT + 1)
         for level in tree.nodes_by_level
@@ -238,12 +238,12 @@ def _plot_icicle(display: HierarchyDisplay, ax: Any, fill: FloatArray) -> None:
 
 
 def _lines(x: list[AnyArray], y: list[AnyArray]) -> list[AnyArray]:
-    """Lines through points: every array has a coordinate of one point of all lines."""
+    """Lines through points: each array holds one coordinate of one point of all lines."""
     return list(np.stack([np.column_stack(x), np.column_stack(y)], axis=2))
 
 
 def _slots(tree: Hierarchy) -> FloatArray:
-    """A slot for every leaf; an inner node in the middle of its children."""
+    """Positions: one slot per leaf; inner nodes are in the middle of their children."""
     slot = np.zeros(tree.n_nodes)
     slot[tree.is_leaf] = np.arange(tree.is_leaf.sum())
     for v in range(tree.n_nodes - 1, -1, -1):
@@ -254,7 +254,7 @@ def _slots(tree: Hierarchy) -> FloatArray:
 
 
 def _stack(tree: Hierarchy, size: FloatArray) -> FloatArray:
-    """Where the rectangle of every node begins: below those of the siblings before it."""
+    """The start of the rectangle of every node: below those of its preceding siblings."""
     start, free = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
     parent: IntArray = tree.parent
     for v in range(1, tree.n_nodes):

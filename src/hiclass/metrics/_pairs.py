@@ -1,8 +1,8 @@
-"""True and predicted nodes side by side: what every metric of labels starts from.
+"""True and predicted nodes of all rows, the input of every metric of labels.
 
-Labels become nodes once, in :func:`encode`. Rows of weight zero are dropped there, so that a weight
-of zero is the same as leaving the row out, for every metric. The counts below need memory for
-rows x depth at most, never for rows x nodes.
+:func:`encode` converts labels to nodes. It drops rows of weight zero, so that for every metric, a
+weight of zero is equivalent to removing the row. The counts below need memory for at most rows x
+depth entries, never for rows x nodes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Counts = tuple[FloatArray, ...]
 class Pair:
     """Rows of a tree: their true node, predicted node (0: no prediction) and weight (above zero).
 
-    ``keep`` is true for those of the rows that were given that are among them.
+    ``keep`` is a mask that selects them from the rows that were passed.
     """
 
     hierarchy: Hierarchy
@@ -65,13 +65,13 @@ class Pair:
         return tuple(sum_upwards(tree, total_by(nodes, self.weight, tree)) for nodes in last)
 
     def is_exact(self) -> FloatArray:
-        """Whether, per row, the prediction is exactly the truth: 0 or 1."""
+        """Whether the prediction of every row is exactly correct: 0 or 1."""
         return (self.true == self.pred).astype(np.float64)
 
 
 @dataclass(frozen=True)
 class SetPair:
-    """Rows with their true and predicted sets of nodes, the root left out, and weight.
+    """Rows with their true and predicted sets of nodes, without the root, and their weight.
 
     The sets are sparse rows of ones. ``keep`` and all methods are as in :class:`Pair`.
     """
@@ -96,7 +96,7 @@ class SetPair:
         return tuple(sets.T @ self.weight for sets in self._sets())
 
     def is_exact(self) -> FloatArray:
-        """Whether, per row, the prediction is exactly the truth: 0 or 1."""
+        """Whether the prediction of every row is exactly correct: 0 or 1."""
         both, pred, true = self.row_counts()
         return ((both == pred) & (both == true)).astype(np.float64)
 
@@ -104,7 +104,7 @@ class SetPair:
 def encode(
     y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any, multi_label: bool = False
 ) -> Pair | SetPair:
-    """Turn labels into nodes of a tree, or into sets of nodes; drop the rows of weight zero.
+    """Convert labels to nodes of a tree, or to sets of nodes; drop the rows of weight zero.
 
     With several labels per row, or several parents of a class, rows are sets of nodes.
     """
@@ -121,7 +121,7 @@ def encode(
 
 
 def without_root(closed: Any) -> Any:
-    """Sets of nodes as rows of ones, without the root, which is in all of them."""
+    """Sets of nodes as rows of ones, without the root."""
     sets = sparse.csr_array(closed, dtype=np.float64)
     sets.data[sets.indices == 0] = 0
     sets.eliminate_zeros()
@@ -129,19 +129,19 @@ def without_root(closed: Any) -> Any:
 
 
 def encode_tree(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any, name: str) -> Pair:
-    """Turn labels into nodes of a tree; refuse DAGs, and several paths per row."""
+    """Convert labels to nodes of a tree; reject DAGs and several paths per row."""
     _refuse_lists_of_paths(y_true, name)
     pair = encode(y_true, y_pred, hierarchy, sample_weight)
     if pair.of_sets:
         raise ValueError(
             f"{name} is defined on trees, but {pair.hierarchy._shared_label()!r} has several "
-            f"parents. Use precision, recall or f1, which compare sets of classes and need no path."
+            "parents. Use precision, recall or f1, which compare sets of classes."
         )
     return pair
 
 
 def _refuse_lists_of_paths(y: Any, name: str) -> None:
-    """Refuse rows that are lists of tuples, which would be read as paths of odd labels."""
+    """Reject rows that are lists of tuples, which would be read as paths."""
     rows = y.tolist() if isinstance(y, np.ndarray) and y.dtype == object else y
     for i, row in enumerate(rows if isinstance(rows, list) else ()):
         if isinstance(row, list) and row and all(isinstance(label, tuple) for label in row):
@@ -152,7 +152,7 @@ def _refuse_lists_of_paths(y: Any, name: str) -> None:
 
 
 def check_weight(sample_weight: Any, n_rows: int) -> FloatArray:
-    """Return the weights as an array; ones where none are given."""
+    """Return the weights as an array, or ones if none are given."""
     if sample_weight is None:
         return np.ones(n_rows)
     try:
@@ -165,17 +165,20 @@ def check_weight(sample_weight: Any, n_rows: int) -> FloatArray:
         weight = np.full(n_rows, float(weight))
     if weight.shape != (n_rows,):
         raise ValueError(
-            f"sample_weight has shape {weight.shape} but there are {n_rows} rows. "
-            f"Give one weight per row."
+            f"sample_weight has shape {weight.shape} but there are {n_rows} rows. Pass one weight "
+            "per row."
         )
     bad = ~np.isfinite(weight) | (weight < 0)
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"sample_weight has {weight[row]} in row {row}; weights are finite and not negative."
+            f"sample_weight has {weight[row]} in row {row}; weights must be finite and not "
+            "negative."
         )
     if not weight.any():
-        raise ValueError("sample_weight is zero in every row, so there is nothing to average.")
+        raise ValueError(
+            "sample_weight is zero in every row. At least one row must have a positive weight."
+        )
     return weight
 
 
@@ -192,7 +195,7 @@ def check_zero_division(zero_division: Any) -> float:
 
 
 def divide(a: FloatArray, b: FloatArray, fill: float) -> FloatArray:
-    """Return a / b, and ``fill`` where b is zero."""
+    """Return a / b, or ``fill`` where b is zero."""
     result = np.full(len(a), fill)
     np.divide(a, b, out=result, where=b != 0)
     return result
@@ -201,8 +204,8 @@ def divide(a: FloatArray, b: FloatArray, fill: float) -> FloatArray:
 def warn_undefined(place: str, name: str = "Precision or recall") -> None:
     """Warn that there was a 0 / 0."""
     warn_user(
-        f"{name} is ill-defined for {place} and is set to 0.0 there. Use zero_division to say what "
-        f"it should be.",
+        f"{name} is ill-defined for {place} and is set to 0.0 there. Set zero_division to choose "
+        "another value and to silence this warning.",
         UndefinedMetricWarning,
     )
 
@@ -211,18 +214,18 @@ def mean(values: FloatArray, weight: FloatArray) -> float:
     """Weighted mean of the values that are not NaN; NaN where there are none."""
     known = ~np.isnan(values)
     total = weight[known].sum()
-    # Not a dot product: BLAS adds up in an order that depends on its threads.
+    # Not a dot product, because the order of BLAS sums depends on its threads.
     return float((weight[known] * values[known]).sum() / total) if total > 0 else math.nan
 
 
 def total_by(nodes: IntArray, weight: FloatArray, hierarchy: Hierarchy) -> FloatArray:
-    """Total weight of the rows of every node, one node being given per row."""
+    """Total weight of the rows of every node, given the node of each row."""
     total = np.bincount(nodes, weights=weight, minlength=hierarchy.n_nodes)
     return total.astype(np.float64, copy=False)
 
 
 def sum_upwards(hierarchy: Hierarchy, values: FloatArray) -> FloatArray:
-    """Add to the value of every node of a tree those of all nodes below it."""
+    """Add the values of all descendants to the value of every node."""
     total = values.copy()
     for nodes in reversed(hierarchy.nodes_by_level[1:]):
         np.add.at(total, hierarchy.parent[nodes], total[nodes])

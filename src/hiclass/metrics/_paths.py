@@ -1,7 +1,7 @@
-"""Measures of paths: how far, how deep and where a prediction goes wrong in a tree.
+"""Measures of paths: how far, how deep and where a prediction is wrong in a tree.
 
-All of them look at three nodes per row: the true one, the predicted one and the lowest common
-ancestor of the two (the root where they share nothing). An empty prediction is the root.
+All of them use three nodes per row: the true node, the predicted node and their lowest common
+ancestor (the root if they have no class in common). An empty prediction is the root.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def exact_match(
         True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
         Predicted labels. Empty paths are allowed.
-    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The hierarchy of the labels. By default, it is built from the true and predicted paths.
     multi_label : bool, default=False
         Whether rows have several labels, in the form that ``fit`` accepts with
@@ -74,7 +74,7 @@ def tree_distance(
         True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
         Predicted labels. An empty path stands for the root.
-    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The tree of the labels. By default, it is built from the true and predicted paths.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
@@ -116,7 +116,7 @@ def severity(
         True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
         Predicted labels. An empty path stands for the root.
-    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The tree of the labels, which determines the heights. By default, it is built from the true
         and predicted paths.
     mistakes_only : bool, default=False
@@ -163,7 +163,7 @@ def h_loss(
         True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
         Predicted labels. An empty path stands for the root.
-    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The tree of the labels. By default, it is built from the true and predicted paths.
     costs : {"uniform", "siblings"}, default="uniform"
         The cost of a wrong node. "uniform": 1, so that the loss of a row is 0, 1 (the path is too
@@ -193,7 +193,7 @@ def h_loss(
         raise ValueError(f"costs={costs!r} is unknown. Use 'uniform' or 'siblings'.")
     pair = encode_tree(y_true, y_pred, hierarchy, sample_weight, "h_loss")
     tree, level = pair.hierarchy, pair.meeting_level()
-    cost = np.zeros(tree.n_nodes + 1)  # the last entry is that of a path that is over
+    cost = np.zeros(tree.n_nodes + 1)  # the last entry is for a path that has ended
     if costs == "uniform":
         cost[: tree.n_nodes] = 1.0
     else:
@@ -201,7 +201,7 @@ def h_loss(
         n_children = np.diff(tree.child_indptr)
         for nodes in tree.nodes_by_level[1:]:
             cost[nodes] = cost[tree.parent[nodes]] / n_children[tree.parent[nodes]]
-    # One column more, as the next step of a path that reaches the deepest level is "over".
+    # One additional column, because a path that reaches the deepest level has no next step.
     table = np.pad(tree.ancestor_table, ((0, 0), (0, 1)), constant_values=-1)
     loss = cost[table[pair.true, level]] + cost[table[pair.pred, level]]
     return mean(loss, pair.weight)
@@ -221,7 +221,7 @@ def lca_precision(
         True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
         Predicted labels. An empty path stands for the root.
-    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The tree of the labels. By default, it is built from the true and predicted paths.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
@@ -254,7 +254,7 @@ def lca_recall(
         True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
         Predicted labels. An empty path stands for the root.
-    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The tree of the labels. By default, it is built from the true and predicted paths.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
@@ -286,7 +286,7 @@ def lca_f1(y_true: Any, y_pred: Any, *, hierarchy: Any = None, sample_weight: An
         True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
         Predicted labels. An empty path stands for the root.
-    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The tree of the labels. By default, it is built from the true and predicted paths.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
@@ -324,7 +324,7 @@ def level_scores(
         True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
         Predicted labels. Empty paths are allowed.
-    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The tree of the labels. By default, it is built from the true and predicted paths.
     average : {"macro", "weighted"}, default="macro"
         How precision, recall and F1 are averaged over the classes of a level: equally, or weighted
@@ -366,11 +366,11 @@ def level_scores(
 
 
 def scores_by_level(pair: Pair, average: str, fill: float) -> tuple[dict[str, AnyArray], int]:
-    """Compute what :func:`level_scores` returns, and count the times that it met 0 / 0."""
+    """Compute the result of :func:`level_scores`, and count how often 0 / 0 occurred."""
     names = ("n_classes", "support", "accuracy", "precision", "recall", "f1")
     columns: dict[str, list[float]] = {name: [] for name in names}
     undefined = 0
-    # 0, which is no class, stands where a path is over.
+    # Node 0 stands for a path that has ended.
     for at_level in np.maximum(pair.hierarchy.ancestor_table, 0).T:
         a, b = at_level[pair.true], at_level[pair.pred]
         weights = pair.weight * (a == b), pair.weight, pair.weight
@@ -394,7 +394,7 @@ def scores_by_level(pair: Pair, average: str, fill: float) -> tuple[dict[str, An
 
 
 def _lca(name: str, y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any) -> float:
-    """All three measures: the two sets share one node, the lowest common ancestor."""
+    """All three measures: the two sets share one node, their lowest common ancestor."""
     pair = encode_tree(y_true, y_pred, hierarchy, sample_weight, name)
     levels, meet = pair.hierarchy.levels, pair.meeting_level()
     size = {
@@ -406,7 +406,7 @@ def _lca(name: str, y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Any
 
 
 def _heights(tree: Hierarchy) -> IntArray:
-    """Edges from every node down to its deepest leaf."""
+    """Number of edges from every node down to its deepest leaf."""
     height = np.zeros(tree.n_nodes, dtype=np.intp)
     for nodes in reversed(tree.nodes_by_level[1:]):
         np.maximum.at(height, tree.parent[nodes], height[nodes] + 1)

@@ -1,8 +1,8 @@
 """Measures of node probabilities.
 
-Node probabilities are what ``predict_node_proba`` returns, a column per node of the hierarchy with
-the root first. Every node is a question of its own, "is the row in this class?", so these measures
-also serve hierarchies in which a node has several parents.
+Node probabilities are the result of ``predict_node_proba``: one column per node of the hierarchy,
+starting with the root. Every node is a separate binary problem, so these measures also apply to
+DAGs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hiclass.hierarchy import Hierarchy
 from hiclass.hierarchy._lookup import membership
 from hiclass.metrics._pairs import check_weight, without_root
 
-#: Entries of a block of rows x nodes that is looked at together.
+#: Number of entries (rows x nodes) that are processed together.
 _BLOCK = 1 << 20
 
 
@@ -45,7 +45,7 @@ def node_log_loss(
     node_proba : array-like of shape (n_samples, n_nodes)
         Node probabilities as returned by ``predict_node_proba``: one column per node, starting with
         the root.
-    hierarchy : Hierarchy, networkx.DiGraph, dict or edges
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict
         The hierarchy that the columns refer to: ``hierarchy_`` of a fitted estimator.
     multi_label : bool, default=False
         Whether rows have several labels, in the form that ``fit`` accepts with
@@ -104,7 +104,7 @@ def node_brier_score(
     node_proba : array-like of shape (n_samples, n_nodes)
         Node probabilities as returned by ``predict_node_proba``: one column per node, starting with
         the root.
-    hierarchy : Hierarchy, networkx.DiGraph, dict or edges
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict
         The hierarchy that the columns refer to: ``hierarchy_`` of a fitted estimator.
     multi_label : bool, default=False
         Whether rows have several labels, in the form that ``fit`` accepts with
@@ -154,7 +154,7 @@ def _node_loss(
         losses = loss(proba[rows], truth[rows].toarray().astype(bool))
         total += (weight[rows, None] * losses).sum(axis=0)
     total /= weight.sum()
-    total[0] = 0.0  # every row is in the root
+    total[0] = 0.0  # every row belongs to the root
     return total if per_node else float(total.sum())
 
 
@@ -179,9 +179,9 @@ def check_proba(
         proba = proba.astype(np.float64)
     if proba.shape != (n_rows, tree.n_nodes):
         raise ValueError(
-            f"node_proba has shape {proba.shape}; expected ({n_rows}, {tree.n_nodes}): a row "
-            f"per label of y_true and a column per node of the hierarchy, the root first, as "
-            f"predict_node_proba returns it."
+            f"node_proba has shape {proba.shape}; expected ({n_rows}, {tree.n_nodes}): one row per "
+            "entry of y_true and one column per node of the hierarchy, starting with the root, as "
+            "returned by predict_node_proba."
         )
     good = np.isfinite(proba)
     if is_proba:
@@ -202,14 +202,16 @@ def check_proba(
 
 
 def columns_of(hierarchy: Hierarchy, exclude: Iterable[Any], truth: Any) -> IntArray:
-    """Numbers of the nodes that take part: neither the root nor what is left out.
+    """Numbers of the nodes that are not excluded; the root always is.
 
-    ``truth`` has the true sets of nodes; if all of them are left out, that is an error.
+    ``truth`` holds the true sets of nodes. If all of them are excluded, an error is raised.
     """
     if isinstance(exclude, str):
         raise ValueError(f"exclude={exclude!r} must be a list of paths or labels: [{exclude!r}].")
     keep = np.ones(hierarchy.n_nodes, dtype=bool)
     keep[[0, *(hierarchy.find(key) for key in exclude)]] = False
     if not keep[truth.indices].any():
-        raise ValueError("Every node that is true in some row is excluded; nothing is left.")
+        raise ValueError(
+            "exclude contains every node that is true in some row. Exclude fewer nodes."
+        )
     return np.flatnonzero(keep)

@@ -1,7 +1,7 @@
 """How well node probabilities rank the classes of a row: coverage error and ranking loss.
 
-The true classes of a row are its labels and everything above them, without the root. They should
-stand before all others.
+The true classes of a row are its labels and all of their ancestors except the root. They should be
+ranked before all other classes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def coverage_error(
     node_proba : array-like of shape (n_samples, n_nodes)
         Node probabilities as returned by ``predict_node_proba``: one column per node, starting with
         the root. Any other score that ranks the nodes of a row also works.
-    hierarchy : Hierarchy, networkx.DiGraph, dict or edges
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict
         The hierarchy that the columns refer to: ``hierarchy_`` of a fitted estimator.
     multi_label : bool, default=False
         Whether rows have several labels, in the form that ``fit`` accepts with
@@ -105,7 +105,7 @@ def ranking_loss(
     node_proba : array-like of shape (n_samples, n_nodes)
         Node probabilities as returned by ``predict_node_proba``: one column per node, starting with
         the root. Any other score that ranks the nodes of a row also works.
-    hierarchy : Hierarchy, networkx.DiGraph, dict or edges
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict
         The hierarchy that the columns refer to: ``hierarchy_`` of a fitted estimator.
     multi_label : bool, default=False
         Whether rows have several labels, in the form that ``fit`` accepts with

@@ -1,6 +1,6 @@
-"""The classification report: how good, by level and by branch, and where paths go wrong.
+"""The classification report: scores by level and by class, and where paths go wrong.
 
-The numbers are gathered in a plain dict first; the text is written from it.
+The numbers are first collected in a dict, from which the text is written.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def classification_report(
         True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
         Predicted labels. Empty paths are allowed.
-    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The hierarchy of the labels. By default, it is built from the true and predicted paths.
     multi_label : bool, default=False
         Whether rows have several labels, in the form that ``fit`` accepts with
         ``multi_label=True``. With several labels, and in a DAG, the report has no accuracy and no
-        mistakes, and a class is named by its label and level.
+        errors, and a class is named by its label and level.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
     digits : int, default=2
@@ -75,10 +75,10 @@ def classification_report(
     -------
     str or dict
         The text shows scores over all levels, for every level (the mean over its classes), and for
-        every class that occurs. "mistakes" counts the rows that are correct down to a class and
-        wrong at the next level. "most often" names the most frequent of these mistakes as
+        every class that occurs. "errors" counts the rows that are correct down to a class and
+        wrong at the next level. "most often" names the most frequent of these errors as
         "true -> predicted", where "(end)" stands for a path that ends there. Every wrong row is
-        counted once, so the mistakes sum to the number of rows that are not an exact match.
+        counted once, so the errors sum to the number of rows that are not an exact match.
 
         The dict holds the same numbers for all classes: "overall" is a dict; "levels" and "classes"
         are lists of dicts, ready for ``pandas.DataFrame``. A class is identified by "path"; the
@@ -102,13 +102,13 @@ def classification_report(
         1        2      1.00       1.00    1.00  1.00        3
         2        3      0.67       0.50    0.67  0.56        3
     <BLANKLINE>
-    class        precision  recall    f1  support  mistakes  most often
-    (top)                                       3         0
-    ├── Animal        1.00    1.00  1.00        2         1  Dog -> Cat (1)
-    │   ├── Cat       0.50    1.00  0.67        1         0
-    │   └── Dog       0.00    0.00  0.00        1         0
-    └── Plant         1.00    1.00  1.00        1         0
-        └── Oak       1.00    1.00  1.00        1         0
+    class        precision  recall    f1  support  errors  most often
+    (top)                                       3       0
+    ├── Animal        1.00    1.00  1.00        2       1  Dog -> Cat (1)
+    │   ├── Cat       0.50    1.00  0.67        1       0
+    │   └── Dog       0.00    0.00  0.00        1       0
+    └── Plant         1.00    1.00  1.00        1       0
+        └── Oak       1.00    1.00  1.00        1       0
     """
     for name, limit in (("max_depth", max_depth), ("max_rows", max_rows), ("digits", digits)):
         if limit is not None and (not isinstance(limit, int | np.integer) or limit < 0):
@@ -149,7 +149,7 @@ def _scores(counts: Counts, fill: float) -> dict[str, FloatArray]:
 
 
 def _class_scores(pair: Pair | SetPair, fill: float) -> dict[str, Any]:
-    """Columns of the table of classes that occur, in order of nodes; of paths, the root first."""
+    """Columns of the table of classes that occur, by node; for paths, including the root."""
     graph, counts = pair.hierarchy, pair.node_counts()
     found = np.flatnonzero(counts[1] + counts[2] > 0)
     tp, pred, true = (count[found] for count in counts)
@@ -160,19 +160,19 @@ def _class_scores(pair: Pair | SetPair, fill: float) -> dict[str, Any]:
         names = [graph.path(v) if paths else plain(graph.labels[v]) for v in nodes]
         return {"class": names, "level": graph.levels[found], **scores, **sizes}
     for values in scores.values():
-        values[0] = np.nan  # every row is in the root, so its scores mean nothing
-    mistakes, most_often = _mistakes(pair)
+        values[0] = np.nan  # every row belongs to the root, so its scores mean nothing
+    errors, most_often = _errors(pair)
     return {
         "path": [graph.path(v) for v in nodes],
         **scores,
         **sizes,
-        "mistakes": mistakes[found],
+        "errors": errors[found],
         "most_often": [most_often.get(v) for v in nodes],
     }
 
 
 def _level_scores(classes: dict[str, Any], depth: int) -> dict[str, Any]:
-    """Columns of the table of levels where rows are sets: the means over their classes."""
+    """Columns of the table of levels for sets of classes: the means over the classes."""
     here = [np.flatnonzero(classes["level"] == level) for level in range(1, depth + 1)]
     return {
         "level": list(range(1, depth + 1)),
@@ -185,11 +185,11 @@ def _level_scores(classes: dict[str, Any], depth: int) -> dict[str, Any]:
     }
 
 
-def _mistakes(pair: Pair) -> tuple[Any, dict[int, dict[str, Any]]]:
-    """Weight of the rows that go wrong just below every node, and the commonest such step."""
+def _errors(pair: Pair) -> tuple[Any, dict[int, dict[str, Any]]]:
+    """Weight of the rows with the first error just below every node; the most frequent error."""
     tree, level = pair.hierarchy, pair.meeting_level()
     n, wrong = tree.n_nodes, pair.true != pair.pred
-    # One column more, as a path that reaches the deepest level has no next step: -1.
+    # One additional column, because a path that reaches the deepest level has no next step: -1.
     table = np.pad(tree.ancestor_table, ((0, 0), (0, 1)), constant_values=-1)
     a, b = (table[nodes[wrong], level[wrong]] for nodes in (pair.true, pair.pred))
     distinct, inverse = np.unique((a + 1) * (n + 1) + b + 1, return_inverse=True)
@@ -197,7 +197,7 @@ def _mistakes(pair: Pair) -> tuple[Any, dict[int, dict[str, Any]]]:
     weight = np.bincount(inverse, weights=pair.weight[wrong], minlength=len(distinct))
     below = np.where(a >= 0, tree.parent[a], tree.parent[b])
     most_often: dict[int, dict[str, Any]] = {}
-    # The heaviest step first; among equals the first in the order of nodes.
+    # The most frequent error first; ties in the order of nodes.
     for i in np.argsort(-weight, kind="stable").tolist():
         step = {
             "true": plain(tree.labels[a[i]]) if a[i] >= 0 else None,
@@ -209,7 +209,7 @@ def _mistakes(pair: Pair) -> tuple[Any, dict[int, dict[str, Any]]]:
 
 
 def _rows(columns: dict[str, Any]) -> Rows:
-    """Turn a dict of columns into a list of rows of plain numbers."""
+    """Convert a dict of columns to a list of rows of plain numbers."""
     return [
         dict(zip(columns, map(plain, row), strict=True))
         for row in zip(*columns.values(), strict=True)
@@ -223,12 +223,12 @@ def _text(
     report: dict[str, Any], of_sets: bool, digits: int, max_depth: int | None, max_rows: int | None
 ) -> str:
     classes = report["classes"]
-    counts = ("support", "predicted" if of_sets else "mistakes")
-    # Weights have digits after the point only where some are not whole.
+    counts = ("support", "predicted" if of_sets else "errors")
+    # Weights have decimal places only if some are not whole.
     whole = all(float(row[name]).is_integer() for row in classes for name in counts)
     n_digits = dict.fromkeys(counts, 0 if whole else digits)
     shown = [row for row in classes if max_depth is None or _level_of(row) <= max_depth]
-    # The root of paths is shown beside the classes that are counted.
+    # For paths, the root is shown in addition to max_rows classes.
     shown = _largest(shown, None if max_rows is None else max_rows + (not of_sets))
 
     def table(rows: Rows, *names: str) -> str:
@@ -262,7 +262,7 @@ def _name(name: Any) -> str:
 
 
 def _drawn(classes: Rows, n_digits: int) -> Rows:
-    """The classes with names that draw the tree, and the commonest step in words."""
+    """The classes with names that draw the tree, and the most frequent error in words."""
     rows = []
     for row, name in zip(classes, _tree_names([row["path"] for row in classes]), strict=True):
         empty = {} if row["path"] else dict.fromkeys(_SCORES, "")
@@ -272,7 +272,7 @@ def _drawn(classes: Rows, n_digits: int) -> Rows:
 
 
 def _largest(classes: Rows, n: int | None) -> Rows:
-    """So many classes with the most rows, in their order; no parent is left out before a child."""
+    """The classes with the most rows, in their order; no parent is dropped before its child."""
     if n is None or len(classes) <= n:
         return classes
     size = np.array([max(row["support"], row["predicted"]) for row in classes])
@@ -281,7 +281,7 @@ def _largest(classes: Rows, n: int | None) -> Rows:
 
 
 def _tree_names(paths: list[tuple[Any, ...]]) -> Iterable[str]:
-    """Names of classes with lines that draw the tree; paths in preorder, the root first."""
+    """Names of classes with lines that draw the tree; paths in preorder, starting with the root."""
     last = {path[:-1]: path for path in paths if path}
     for path in paths:
         if not path:

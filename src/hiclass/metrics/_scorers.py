@@ -1,7 +1,7 @@
-"""Scorers: metrics in the form that ``GridSearchCV`` and ``cross_validate`` take as ``scoring``.
+"""Scorers: metrics in the form that ``GridSearchCV`` and ``cross_validate`` accept.
 
-They differ from ``sklearn.metrics.make_scorer(f1)`` in one point: if the estimator was given a
-hierarchy, the labels are compared in that hierarchy.
+Unlike ``sklearn.metrics.make_scorer(f1)``, they compare the labels in the hierarchy of the
+estimator if it was given one.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from hiclass.metrics._sets import f1, jaccard, precision, recall
 
 
 class _Scorer:
-    """Scorer: the metric of its name on the predictions of an estimator; larger is better.
+    """Scorer for the metric of the same name, computed from predictions; larger is better.
 
-    It is given as ``scoring`` to ``GridSearchCV``, ``cross_validate`` and their like. If the
+    Pass it as ``scoring`` to ``GridSearchCV``, ``cross_validate`` and similar tools. If the
     estimator was given a hierarchy, labels are compared in that hierarchy.
 
     Parameters
@@ -78,7 +78,7 @@ class _Scorer:
         return other
 
     def get_metadata_routing(self) -> Any:
-        """Return what the scorer requests, for scikit-learn."""
+        """Return the metadata requests of the scorer."""
         request = MetadataRequest(owner=repr(self))
         request.score.add_request(param="sample_weight", alias=self._weight_request)
         return request
@@ -88,11 +88,11 @@ class _Scorer:
 
 
 class _ProbabilityScorer(_Scorer):
-    """Scorer: the metric of its name on the node probabilities of an estimator; larger is better.
+    """Scorer for the metric of the same name, computed from node probabilities; larger is better.
 
-    It is given as ``scoring`` to ``GridSearchCV``, ``cross_validate`` and their like. A loss is
-    negated. The columns are the nodes of the fitted hierarchy, so every true label has to be in
-    it: give the estimator its hierarchy where a fold may lack classes.
+    Pass it as ``scoring`` to ``GridSearchCV``, ``cross_validate`` and similar tools. Losses are
+    negated. Every true label must be in the fitted hierarchy. If a fold may lack classes, pass the
+    hierarchy to the estimator.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class _ProbabilityScorer(_Scorer):
 
 
 def refuse_sets(estimator: Any, name: str) -> None:
-    """Refuse, for something that compares paths, a model of several labels per row."""
+    """Reject models that predict several labels per row, for displays and metrics of paths."""
     if _set_options(estimator) is not None:
         raise ValueError(
             f"{name} compares one path per row, but this {type(estimator).__name__} predicts "
@@ -146,18 +146,18 @@ def refuse_sets(estimator: Any, name: str) -> None:
 
 
 def _set_options(estimator: Any) -> dict[str, Any] | None:
-    """Arguments with which a metric compares sets; None if the estimator predicts one label."""
+    """Arguments for a metric that compares sets; None if the estimator predicts one label."""
     options: dict[str, Any] | None
     options = getattr(unwrap(estimator).model, "_set_options", lambda: None)()
     return options
 
 
 def given_hierarchy(estimator: Any) -> Any:
-    """The hierarchy that a fitted estimator was given; None if it was read from the labels."""
+    """The hierarchy that was passed to a fitted estimator; None if it was read from the labels."""
     estimator = unwrap(estimator).model
     hierarchy = getattr(estimator, "hierarchy_", None)
     given = getattr(estimator, "hierarchy", None) is not None
-    # One that was read from the training rows may lack labels of the rows to be scored.
+    # A hierarchy read from the training rows may lack labels of the rows to be scored.
     return hierarchy if given or getattr(hierarchy, "identity", "path") == "label" else None
 
 

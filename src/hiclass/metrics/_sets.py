@@ -1,13 +1,10 @@
-"""Precision, recall, F and Jaccard index of sets of nodes: hP, hR and hF of the paper.
+"""Precision, recall, F-score and Jaccard index of sets of nodes: hP, hR and hF of the paper.
 
-A label stands for the set of its node and all ancestors, the root left out. Two sets are compared
-by what they share. With T true positives, P predicted and Q true elements, every measure here is
-
-    F_beta = (1 + beta^2) T / (P + beta^2 Q),
-
-precision being the case beta = 0 and recall the limit of large beta; the Jaccard index is
-T / (P + Q - T). ``average`` decides over what
-the three numbers are summed before they are divided: everything, a row, or a node.
+A label stands for the set of its node and all ancestors except the root. Let T be the number of
+true positives, P of predicted and Q of true nodes. Every score here is F_beta = (1 + beta^2) T / (P
++ beta^2 Q), where beta = 0 is the precision and infinite beta the recall. The Jaccard index is T /
+(P + Q - T). ``average`` determines whether the three numbers are summed over everything, per row or
+per node before dividing.
 """
 
 from __future__ import annotations
@@ -57,7 +54,7 @@ def precision(
         over rows, called "macro" in HiClass 5. "macro": the mean over the nodes that are true or
         predicted in at least one row. "weighted": the same mean, weighted by how often a node is
         true. None: one value per node.
-    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The hierarchy of the labels. By default, it is built from the true and predicted paths.
     multi_label : bool, default=False
         Whether rows have several labels, in the form that ``fit`` accepts with
@@ -106,7 +103,7 @@ def recall(
         Predicted labels. Labels that are never true and empty paths are allowed.
     average : {"micro", "samples", "macro", "weighted"} or None, default="micro"
         As in :func:`precision`.
-    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The hierarchy of the labels. By default, it is built from the true and predicted paths.
     multi_label : bool, default=False
         Whether rows have several labels, in the form that ``fit`` accepts with
@@ -153,7 +150,7 @@ def f1(
         Predicted labels. Labels that are never true and empty paths are allowed.
     average : {"micro", "samples", "macro", "weighted"} or None, default="micro"
         As in :func:`precision`. Means are over the F1 of rows or nodes.
-    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The hierarchy of the labels. By default, it is built from the true and predicted paths.
     multi_label : bool, default=False
         Whether rows have several labels, in the form that ``fit`` accepts with
@@ -201,7 +198,7 @@ def fbeta(
         Predicted labels. Labels that are never true and empty paths are allowed.
     beta : float
         Weight of recall, from 0 (precision only) to infinity (recall only).
-    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The hierarchy of the labels. By default, it is built from the true and predicted paths.
     multi_label : bool, default=False
         Whether rows have several labels, in the form that ``fit`` accepts with
@@ -259,7 +256,7 @@ def jaccard(
         Predicted labels. Labels that are never true and empty paths are allowed.
     average : {"micro", "samples", "macro", "weighted"} or None, default="samples"
         As in :func:`precision`.
-    hierarchy : Hierarchy, networkx.DiGraph, dict, edges or None, default=None
+    hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
         The hierarchy of the labels. By default, it is built from the true and predicted paths.
     multi_label : bool, default=False
         Whether rows have several labels, in the form that ``fit`` accepts with
@@ -287,7 +284,7 @@ def jaccard(
 def _score(
     pair: Pair | SetPair, name: str, beta: float | None, average: str | None, zero_division: Any
 ) -> float | FloatArray:
-    """Count, divide, average: every function above; ``beta=None`` is the Jaccard index."""
+    """Count, divide and average, for all functions above; ``beta=None`` is the Jaccard index."""
     if not isinstance(average, str | None) or average not in _AVERAGES:
         raise ValueError(
             f"average={average!r} is unknown. Use one of {', '.join(map(repr, _AVERAGES))}."
@@ -300,14 +297,14 @@ def _score(
     elif average == "samples":
         tp, pred, true = counts
     else:
-        # The root is in every set and counts for nothing.
+        # The root is in every set and is not counted.
         present = 1 + np.flatnonzero((counts[1] + counts[2])[1:])
         tp, pred, true = (count[present] for count in counts)
 
     if beta is None:
         divisor = pred + true - tp
     else:
-        share = 1 / (1 + beta * beta)  # of precision; the rest is recall's
+        share = 1 / (1 + beta * beta)  # of precision; the other ones are of recall
         divisor = share * pred + (1 - share) * true
     scores = divide(tp, divisor, fill)
     n_undefined = np.count_nonzero(divisor == 0)

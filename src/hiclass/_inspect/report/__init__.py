@@ -1,7 +1,7 @@
-"""The report: one self-contained HTML file that shows what a model knows.
+"""The report: one self-contained HTML file about a model.
 
-The numbers are collected into a plain dict (`_data`, `_features`, `_choices`), which is put into a
-template together with a style and a script (`_render`). The page needs no network.
+The numbers are collected in a dict (`_data`, `_features`, `_choices`), which is put into a template
+together with a style and a script (`_render`). The page needs no network.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["Report", "make_report"]
 
 
 class Report:
-    """What :func:`make_report` returns: a page that can be saved or shown in a notebook.
+    """Result of :func:`make_report`: a page that can be saved or shown in a notebook.
 
     Attributes
     ----------
@@ -52,8 +52,8 @@ class Report:
         Returns
         -------
         str
-            Scores, mistakes, what can be automated and what is promised, with a YAML header as
-            model registries read it. What only the author knows is left to fill in.
+            Scores, errors, the share of rows that can be automated and the guarantee, with a YAML
+            header for model registries. Facts that only the author knows are left to fill in.
         """
         return to_markdown(self.data)
 
@@ -171,7 +171,7 @@ def make_report(
     soft = hasattr(opened.model, "predict_confidence")
     confidence = opened.model.predict_confidence(X_seen) if soft else None
     tree = opened.model.hierarchy_
-    # Single labels need the hierarchy to have ancestors; paths bring their own.
+    # Single labels need the hierarchy for their ancestors; paths contain them.
     hierarchy = tree if y_pred.ndim == 1 and tree.depth > 1 else None
     rows = _data.read_rows(tree, y, y_pred, confidence, sample_weight)
     data = {
@@ -205,7 +205,7 @@ def make_report(
 
 
 def _refuse_paths(label_errors: Any, use: Any) -> None:
-    """Refuse what is about one path per row."""
+    """Reject arguments that require one path per row."""
     for name, given in (("label_errors", label_errors), ("use", use)):
         if given is not None:
             raise ValueError(
@@ -223,7 +223,7 @@ def _report_on_sets(
     examples: Any,
     sample_weight: Any,
 ) -> Report:
-    """The page on several labels per row, or on classes with several parents."""
+    """The page about several labels per row, or about classes with several parents."""
     y_pred = opened.model.predict(X_seen)
     texts = _check_examples(examples, y_pred.shape[0])
     soft = hasattr(opened.model, "predict_node_proba")
@@ -250,12 +250,12 @@ def _report_on_sets(
 def _automation(
     model: Any, opened: OpenModel, X_seen: Any, y: Any, rows: _data.Rows
 ) -> dict[str, Any]:
-    """Curves of all that could be answered: thresholds of the model would end them early."""
+    """Curves without thresholds, because those of the model would end the curves early."""
     truncated = is_set(getattr(opened.model, "min_confidence", 0.0))
     if truncated:
         whole = without_thresholds(opened.model)
         y_pred, confidence = whole.predict(X_seen), whole.predict_confidence(X_seen)
-        # Weights play no role here, but rows without any do not count.
+        # Weights are not used here, but rows with weight 0 are ignored.
         weight = rows.keep.astype(np.float64)
         rows = _data.read_rows(opened.model.hierarchy_, y, y_pred, confidence, weight)
     return {**collect_automation(model, rows), "truncated": truncated}
@@ -272,13 +272,13 @@ def _check_examples(examples: Any, n_rows: int) -> list[str] | None:
     texts = [str(text) for text in examples]
     if len(texts) != n_rows:
         raise ValueError(
-            f"examples has {len(texts)} entries but X has {n_rows} rows. Give one text per row."
+            f"examples has {len(texts)} entries but X has {n_rows} rows. Pass one text per row."
         )
     return texts
 
 
 def _describe(opened: OpenModel) -> dict[str, Any]:
-    """What the page shows of the model: names, and the parameters that are not the default."""
+    """The description of the model: names, and parameters that differ from the default."""
     model = opened.model
     members = list(local_models(model))
     classifiers = {
@@ -286,7 +286,7 @@ def _describe(opened: OpenModel) -> dict[str, Any]:
         for member in members
         for name in member.model.local_classifiers_.names_of_types()
     }
-    # The transformers before the model, and those that a model inside it brings along.
+    # The transformers before the model, and those inside it.
     before = [*opened.before, *(members[0].before if len(members) == 1 else [])]
     of_paths = ("decoding", "min_confidence", "leaf_only")
     shown = ("threshold",) if predicts_sets(model) else of_paths
@@ -295,7 +295,7 @@ def _describe(opened: OpenModel) -> dict[str, Any]:
     params = {name: given[name] for name in names if name in given}
     if params.get("expected_f1", 0) is None:
         del params["expected_f1"]
-    if "threshold" in params:  # of a model that chooses it, what it has chosen
+    if "threshold" in params:  # for a model that chooses it, the choice
         params["threshold"] = model._threshold
     return {
         "name": type(model).__name__,

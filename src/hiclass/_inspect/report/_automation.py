@@ -1,4 +1,4 @@
-"""What the page shows of automation: how many rows are answered, with how many errors."""
+"""The automation part of the page: how many rows are labelled, with how many errors."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from hiclass._estimators.guarantees import guarantee_of
 from hiclass._inspect.report._data import Rows
 from hiclass.metrics._automation import curve_of
 
-#: The slider has so many steps, from none of the rows to all that can be answered.
+#: The number of steps of the slider, from no rows to all rows that can be labelled.
 _N_STEPS = 100
 _CERTAINTY = 0.95
 
 
 def collect_automation(model: Any, rows: Rows) -> dict[str, Any]:
-    """The curves of all levels at the steps of a slider, and what the model promises.
+    """The curves of all levels at the steps of a slider, and the guarantee of the model.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def collect_automation(model: Any, rows: Rows) -> dict[str, Any]:
 
 
 def _steps(curve: Any) -> dict[str, Any]:
-    """A curve at the shares that are next to the steps of the slider."""
+    """A curve at the points next to the steps of the slider."""
     wanted = np.arange(1, _N_STEPS + 1) / _N_STEPS * curve.n_answered[-1]
     at = np.searchsorted(curve.n_answered, wanted - 1e-9)
     return {

@@ -1,8 +1,8 @@
 """The report as a model card: Markdown that a repository or a model registry can show.
 
-It has the numbers that a reader needs before the model is used, made of the same data as the page.
-What only the author knows is left as comments to fill in. Labels are escaped: they come from
-elsewhere.
+It has the numbers that a reader needs before using the model, from the same data as the page. Facts
+that only the author knows are left as comments to fill in. Labels are not trusted and are therefore
+escaped.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import json
 import re
 from typing import Any
 
-#: So many of the mistakes, and of the classes that are found worst, are listed.
+#: The numbers of confused classes, and of classes with the lowest recall, that are listed.
 _MOST_SHOWN = 10
-#: Classes with fewer rows say little.
+#: Classes with fewer rows are not listed.
 _LEAST_ROWS = 5
-#: The shares of wrong labels for which the card says how much can be automated.
+#: The shares of wrong labels for which the card shows how much can be automated.
 _LIMITS = (0.01, 0.05, 0.1)
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~#$])")
 
 
 def to_markdown(data: dict[str, Any]) -> str:
-    """Make a model card of the data of a report.
+    """Create a model card from the data of a report.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def to_markdown(data: dict[str, Any]) -> str:
 
 
 def escape(text: Any) -> str:
-    """A text as Markdown shows it letter by letter, in one line."""
+    """A text in one line, with Markdown escaped."""
     return _SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
 
 
@@ -116,10 +116,10 @@ def _paths(nodes: dict[str, Any]) -> list[str]:
 
 
 def _classes(data: dict[str, Any]) -> list[str]:
-    """Which classes are taken for which, and which are found least often."""
+    """The classes that are confused most often, and those with the lowest recall."""
     nodes, steps = data["nodes"], data["steps"]
     paths = _paths(nodes)
-    lines = ["## Mistakes", ""]
+    lines = ["## Errors", ""]
     wrong = [
         [escape(paths[a]), escape(paths[b]), f"{weight:,g}"]
         for a, b, weight in zip(steps["true"], steps["predicted"], steps["weight"], strict=True)
@@ -131,7 +131,7 @@ def _classes(data: dict[str, Any]) -> list[str]:
 
 
 def _worst(nodes: dict[str, Any], paths: list[str]) -> list[str]:
-    """The classes that are found least often."""
+    """The classes with the lowest recall."""
     found = [
         (right / support, path, support)
         for path, support, right in zip(paths, nodes["support"], nodes["right"], strict=True)
@@ -174,7 +174,7 @@ def _set_scores(data: dict[str, Any]) -> list[str]:
 
 
 def _set_classes(data: dict[str, Any]) -> list[str]:
-    """Which classes are predicted instead of which, and which are found least often."""
+    """The classes that are confused most often, and those with the lowest recall."""
     nodes = data["nodes"]
     names = [_name(nodes, v) for v in range(len(nodes["label"]))]
     pairs = [
@@ -182,9 +182,9 @@ def _set_classes(data: dict[str, Any]) -> list[str]:
         for missed, (others, weights) in data["confused"].items()
         for wrong, weight in zip(others, weights, strict=True)
     ]
-    lines = ["## Mistakes", ""]
+    lines = ["## Errors", ""]
     if pairs:
-        header = ["class that is missed", "predicted instead", "rows"]
+        header = ["missed class", "predicted instead", "rows"]
         rows = [
             [escape(names[missed]), escape(names[wrong]), f"{-weight:,g}"]
             for weight, missed, wrong in sorted(pairs)[:_MOST_SHOWN]
@@ -196,7 +196,7 @@ def _set_classes(data: dict[str, Any]) -> list[str]:
 
 
 def _name(nodes: dict[str, Any], v: int) -> str:
-    """The path of a node as text; its label alone from where there is more than one path."""
+    """The path of a node as text; only its label if there are several paths."""
     if v == 0:
         return ""
     label, above = str(nodes["label"][v]), nodes["parents"][v]
@@ -265,6 +265,7 @@ def _to_fill_in(data: dict[str, Any]) -> list[str]:
     return [
         "## Use",
         "",
-        "<!-- What is the model for, and what not? Who checks what it is not sure of? -->",
-        "<!-- Which rows was it fitted on: source, period, how they were labelled, license? -->",
+        "<!-- What is the model for, and what is it not for? Who reviews uncertain predictions? "
+        "-->",
+        "<!-- Which rows was it fitted on: source, period, labelling, licence? -->",
     ]

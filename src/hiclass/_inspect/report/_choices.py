@@ -1,4 +1,4 @@
-"""What a ``HierarchicalClassifier`` has chosen, and what the candidates reached, for a report."""
+"""The choices of a ``HierarchicalClassifier`` and the scores of its candidates, for a report."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 from hiclass._wrapping import unwrap
 
-#: What the scores of candidates are, by what they were wanted for.
+#: The names of the scores of candidates, by objective.
 _MEASURES = {None: "Right paths", "path": "Right paths", "f1": "Hierarchical F1"}
 
 
 def collect_choices(model: Any) -> dict[str, Any] | None:
-    """What was chosen and why, and the candidates; None for a model that chooses nothing.
+    """The choices with reasons, and the candidates; None for a model without choices.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def collect_choices(model: Any) -> dict[str, Any] | None:
     if not choices:
         return None
     scores = dict(inner.scores_)
-    # A candidate is called by the names of its parts, which stand before what they are.
+    # The name of a candidate consists of those of its parts, which precede their descriptions.
     parts = (part.partition(": ")[0] for part in choices["model"].split("; "))
     chosen, names = " and ".join(parts), list(scores)
     optimize = inner.optimize if isinstance(inner.optimize, str | None) else "a scorer"

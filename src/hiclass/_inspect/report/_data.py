@@ -1,6 +1,6 @@
-"""The numbers of a report, as a plain dict that can be written as JSON.
+"""The numbers of a report, as a dict that can be written as JSON.
 
-Everything is a total over rows: no row of the data is in it, unless examples are given. Numbers
+Everything is a total over rows. No row of the data is included, unless examples are given. Numbers
 of nodes are columns with one entry per node, and lists of pairs are three columns, so that 2,000
 nodes take a few hundred kilobytes.
 """
@@ -22,39 +22,39 @@ from hiclass.hierarchy import Hierarchy
 from hiclass.hierarchy._texts import shorten as on_one_line
 from hiclass.metrics._pairs import Pair, encode_tree, mean, total_by
 
-#: The thresholds that the slider can take.
+#: The thresholds of the slider.
 GRID = np.arange(101) / 100
 _N_BINS = 10
-#: A bin of a reliability curve has so many predictions, and this part of those of its class, or it
-#: is joined to its neighbour: a share of a few rows means nothing.
+#: The smallest number of predictions in a bin of a reliability curve, and their smallest share of
+#: those of the class. Smaller bins are joined with their neighbours, because they mean nothing.
 _LEAST_IN_BIN, _LEAST_SHARE = 10, 0.01
-#: Entries per node of a list of confused siblings, and of other confused classes, on the page.
+#: The numbers of entries per node in the lists of confused siblings and of other confused classes.
 _MOST_SIBLINGS = 6
 _MOST_PLACES = 6
 _EXAMPLES_PER_NODE = 3
-#: So many characters of the title of a class are shown.
+#: The largest number of characters of the title of a class.
 _TITLE_LENGTH = 120
 _EXAMPLE_LENGTH = 240
-#: All examples together stay below this, so that the file stays small.
+#: The limit of all examples together, so that the file stays small.
 _EXAMPLE_BUDGET = 400_000
 
 
 @dataclass(frozen=True)
 class Rows(Pair):
-    """True and predicted nodes of the rows that count, over one tree.
+    """True and predicted nodes of the rows with a positive weight, in one tree.
 
     Attributes
     ----------
     hierarchy : Hierarchy
-        The tree of the model, and what ``y`` adds to it.
+        The tree of the model, including additional classes of ``y``.
     true, pred : ndarray of int
         Node of every row; 0 for an empty prediction.
     weight : ndarray
         Weights, all above zero.
     keep : ndarray of bool
-        Which of the given rows they are.
+        A mask of these rows among the given rows.
     unseen : ndarray of int
-        The nodes that the model does not know.
+        The nodes that the model does not have.
     confidence : ndarray of shape (n, depth) or None
         Probability of the predicted node at every level, NaN after the end of the path.
     """
@@ -63,7 +63,7 @@ class Rows(Pair):
     confidence: FloatArray | None
 
     def levels(self) -> Iterator[tuple[IntArray, IntArray, npt.NDArray[np.bool_]]]:
-        """Per level the true and the predicted node (-1: over), and whether all above is right."""
+        """Per level: true and predicted node (-1: ended), and whether all ancestors agree."""
         agree = np.ones(len(self.true), dtype=bool)
         for column in self.hierarchy.ancestor_table.T:
             true, pred = column[self.true], column[self.pred]
@@ -82,7 +82,7 @@ def read_rows(
     own, true = Hierarchy.from_paths(y, return_nodes=True)
     if len(true) != len(y_pred):
         raise ValueError(
-            f"X has {len(y_pred)} rows but y has {len(true)}. Give one label or path per row."
+            f"X has {len(y_pred)} rows but y has {len(true)}. Pass one label or path per row."
         )
     tree, unseen = hierarchy, np.empty(0, dtype=np.intp)
     if y_pred.ndim == 1 and hierarchy.depth > 1:
@@ -99,18 +99,18 @@ def read_rows(
 
 
 def _check_known(hierarchy: Hierarchy, y: Any) -> None:
-    """Refuse single labels that the hierarchy does not have: what is above them is unknown."""
+    """Reject single labels that are not in the hierarchy, because their ancestors are unknown."""
     try:
         nodes_of(read_labels(y), hierarchy)
     except ValueError as error:
         raise ValueError(
-            f"{error} A single label must be in the hierarchy of the model, as its ancestors are "
-            f"unknown otherwise. Leave the row out, or fit with paths."
+            f"{error} A single label must be in the hierarchy of the model, because its ancestors "
+            "are unknown otherwise. Leave the row out, or fit with paths."
         ) from None
 
 
 def join_trees(hierarchy: Hierarchy, own: Hierarchy) -> tuple[Hierarchy, IntArray]:
-    """The tree of the model and of ``y``, and the nodes that are new."""
+    """The tree of the model and of ``y``, and the new nodes."""
     old, paths = ([tree.path(v) for v in range(1, tree.n_nodes)] for tree in (hierarchy, own))
     tree = Hierarchy.from_paths([*old, *paths])
     if hierarchy.has_texts:
@@ -138,7 +138,7 @@ def overall(y: Any, y_pred: Any, hierarchy: Any, sample_weight: Any) -> dict[str
 def by_level(
     y: Any, y_pred: Any, confidence: Any, hierarchy: Any, sample_weight: Any, rows: Rows
 ) -> list[dict[str, Any]]:
-    """The measures of every level: those of `metrics.level_scores`, how many rows get there."""
+    """The measures of every level: those of `metrics.level_scores`, and the rows that reach it."""
     common: dict[str, Any] = {"hierarchy": hierarchy, "sample_weight": sample_weight}
     scores = metrics.level_scores(y, y_pred, zero_division=0.0, **common)
     errors = np.empty(0)
@@ -160,7 +160,7 @@ def by_level(
 
 
 def depths(rows: Rows) -> dict[str, list[float]]:
-    """Total weight of the true and of the predicted paths by their length, from 0."""
+    """Total weight of the true and of the predicted paths by their length, starting at 0."""
     return {
         name: np.bincount(
             rows.hierarchy.levels[nodes], weights=rows.weight, minlength=rows.hierarchy.depth + 1
@@ -170,11 +170,12 @@ def depths(rows: Rows) -> dict[str, list[float]]:
 
 
 def node_columns(rows: Rows) -> dict[str, list[Any]]:
-    """Per node its label, its title, its parent and what precision, recall and F1 are made of.
+    """Per node: label, title, parent, and the counts for precision, recall and F1.
 
-    "support" and "predicted" are the weights of the rows that are, or are predicted, at or below
-    the node, "right" of those that are both; "mistakes" of the rows that are right down to the node
-    and wrong at the next step; "confidence" is the mean over the rows that are predicted there.
+    "support" and "predicted" are the weights of the rows whose true or predicted path contains the
+    node, and "right" of those for which both do. "mistakes" is the weight of the rows that are
+    correct down to the node and wrong at the next step. "confidence" is the mean over the rows
+    predicted there.
     """
     tree, wrong = rows.hierarchy, rows.true != rows.pred
     right, predicted, support = rows.node_counts()
@@ -201,13 +202,13 @@ def node_columns(rows: Rows) -> dict[str, list[Any]]:
     return columns
 
 
-# -- mistakes ----------------------------------------------------------------------------------
+# -- errors ------------------------------------------------------------------------------------
 
 
 def wrong_steps(rows: Rows) -> dict[str, list[Any]]:
-    """Pairs of siblings that are mistaken for each other: the first wrong step of every row.
+    """Pairs of confused siblings: the first wrong step of every row.
 
-    Where a path ends too early or too late, the parent stands for "ends here". Of every node, the
+    If a path ends too early or too late, the parent stands for "ends here". For every node, the
     most frequent pairs in both directions are kept.
     """
     pairs = []
@@ -226,13 +227,13 @@ def wrong_steps(rows: Rows) -> dict[str, list[Any]]:
 
 
 def destinations(rows: Rows) -> dict[str, list[Any]]:
-    """Where the rows of a node end that are not predicted there."""
+    """The predicted nodes of rows of a node that are not predicted there."""
     missed = [(true, rows.pred, (true >= 0) & (true != pred)) for true, pred, _ in rows.levels()]
     return _places(rows, missed)
 
 
 def sources(rows: Rows) -> dict[str, list[Any]]:
-    """Where the rows really belong that are predicted at a node by mistake."""
+    """The true nodes of rows that are wrongly predicted at a node."""
     wrong = [(pred, rows.true, (pred >= 0) & (true != pred)) for true, pred, _ in rows.levels()]
     return _places(rows, wrong)
 
@@ -251,7 +252,7 @@ def _places(rows: Rows, found: list[tuple[IntArray, IntArray, Any]]) -> dict[str
 def _count_pairs(
     tree: Hierarchy, pairs: list[tuple[IntArray, IntArray, FloatArray]]
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Distinct pairs of nodes and their total weight, the heaviest first."""
+    """Distinct pairs of nodes and their total weight, largest first."""
     a, b, weight = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
     key, inverse = np.unique(a * tree.n_nodes + b, return_inverse=True)
     total = _totals(inverse, weight, len(key))
@@ -261,7 +262,7 @@ def _count_pairs(
 
 
 def _first_of_each(nodes: IntArray, most: int) -> npt.NDArray[np.bool_]:
-    """Whether an entry is among the first ones of its node."""
+    """Whether an entry is among the first entries of its node."""
     order = np.argsort(nodes, kind="stable")
     ordered = nodes[order]
     rank = np.empty(len(nodes), dtype=np.intp)
@@ -273,10 +274,10 @@ def _first_of_each(nodes: IntArray, most: int) -> npt.NDArray[np.bool_]:
 
 
 def reliability(rows: Rows) -> dict[str, list[Any]]:
-    """Per node bins of confidence: mean confidence, part that is right, predictions, weight.
+    """Bins of confidence per node: mean confidence, accuracy, predictions, weight.
 
-    Bins have equal width, but those with few predictions are joined to their neighbours, whatever
-    the predictions weigh. Node 0 has the predicted labels of all levels together.
+    Bins have equal width, but those with few predictions are joined with their neighbours,
+    regardless of weights. Node 0 has the predicted labels of all levels together.
     """
     assert rows.confidence is not None
     nodes, bins, sure, right, weights = [], [], [], [], []
@@ -312,9 +313,9 @@ def reliability(rows: Rows) -> dict[str, list[Any]]:
 
 
 def _join_bins(node: IntArray, count: IntArray) -> IntArray:
-    """Where joined bins start: each takes up the next ones until it has enough predictions.
+    """The starts of joined bins: each includes the next ones until it has enough predictions.
 
-    What is left at the end of a node is too little for a bin of its own, and joins the last one.
+    The rest at the end of a node is too small for a separate bin and joins the last one.
     """
     total = _totals(node, count, int(node.max(initial=0)) + 1)
     starts: list[int] = []
@@ -332,11 +333,11 @@ def _join_bins(node: IntArray, count: IntArray) -> IntArray:
 
 
 def thresholds(rows: Rows) -> dict[str, Any]:
-    """What is left, and right, per level if only labels of at least a confidence are kept.
+    """Per level, the labels that are kept, and are correct, at each threshold of confidence.
 
-    "kept" and "right" have one list per level, with one entry per threshold of ``GRID``; "whole"
-    is the weight of the rows whose path stays as it is, "exact" of those that are then fully right,
-    "labels" the weight of all true labels.
+    "kept" and "right" have one list per level, with one entry per threshold of ``GRID``. "whole" is
+    the weight of the rows whose path is not truncated, "exact" of those that are then completely
+    correct, "labels" the weight of all true labels.
     """
     assert rows.confidence is not None
     kept, right, whole = [], [], np.zeros(len(GRID))
@@ -358,7 +359,7 @@ def thresholds(rows: Rows) -> dict[str, Any]:
 
 
 def _at_least(p: FloatArray, weight: FloatArray) -> FloatArray:
-    """Total weight of the values that are at least each threshold."""
+    """Total weight of the values that reach each threshold."""
     place = np.searchsorted(GRID, p, side="right") - 1
     return np.cumsum(_totals(np.maximum(place, 0), weight, len(GRID))[::-1])[::-1]
 
@@ -366,8 +367,8 @@ def _at_least(p: FloatArray, weight: FloatArray) -> FloatArray:
 def _exact_at(rows: Rows) -> FloatArray:
     """Weight of the rows whose path, truncated at a threshold, is exactly the true one.
 
-    Precisely the true path must be left: the last true label is kept and is right, and the next
-    predicted one, if any, is not kept.
+    Exactly the true path must remain: the last true label is kept and correct, and the next
+    predicted label, if any, is not kept.
     """
     assert rows.confidence is not None
     table, levels = rows.hierarchy.ancestor_table, rows.hierarchy.levels
@@ -386,7 +387,7 @@ def _exact_at(rows: Rows) -> FloatArray:
 
 
 def pick_examples(rows: Rows, texts: list[str]) -> dict[str, Any]:
-    """A few rows per node that the model gets wrong there: those it is most sure of.
+    """A few rows per node that are predicted wrongly with the highest confidence.
 
     Parameters
     ----------
@@ -416,7 +417,7 @@ def pick_examples(rows: Rows, texts: list[str]) -> dict[str, Any]:
     place: dict[int, int] = {}
     by_node: dict[int, list[int]] = {}
     budget = _EXAMPLE_BUDGET
-    # Nodes near the top first, where space is short.
+    # Nodes near the root first, if space is short.
     for node in sorted(wanted, key=lambda v: (rows.hierarchy.levels[v], v)):
         for row in wanted[node]:
             if row not in place:
@@ -444,7 +445,7 @@ def shortened(text: str) -> str:
 
 
 def _totals(places: IntArray, weight: FloatArray | IntArray, n: int) -> FloatArray:
-    """Total weight at each of n places."""
+    """Total weight at each of n positions."""
     return np.bincount(places, weights=weight, minlength=n).astype(np.float64, copy=False)
 
 

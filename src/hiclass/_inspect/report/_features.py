@@ -1,4 +1,4 @@
-"""The strongest features of every node, where the classifier that decides can show them."""
+"""The strongest features of every node, if its classifier has weights or importances."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from hiclass._inspect.models import (
 from hiclass._typing import FloatArray
 from hiclass.hierarchy import Hierarchy
 
-#: Features per node with positive and negative weights, and of a forest; members of an ensemble
-#: share the space, and only the first ones have a part of it.
+#: The numbers of features per node with positive and negative weights, and of a forest. The members
+#: of an ensemble share the space, and only the first ones get a part of it.
 _MOST_FOR, _MOST_AGAINST, _MOST_IMPORTANT = 7, 4, 10
 _MOST_MEMBERS = 3
 
 
 class FeatureTable:
-    """Names and classifiers once, sets of (feature, number), and which sets belong to a node."""
+    """Names and classifiers, sets of (feature, number), and the sets of each node."""
 
     def __init__(self, n_members: int) -> None:
         self._share = max(n_members, 1)
@@ -42,7 +42,7 @@ class FeatureTable:
         names: list[str],
         values: FloatArray,
     ) -> None:
-        """Keep the strongest of some values, for the nodes that they decide about."""
+        """Keep the strongest values, for the nodes that they decide about."""
         for node in nodes:
             self.nodes.setdefault(node, []).append(len(self.sets))
         if estimator.kind == "linear":
@@ -61,7 +61,7 @@ class FeatureTable:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The table as JSON has it."""
+        """The table as JSON data."""
         keys = ("member", "kind", "classifier")
         return {
             "names": list(self._places),
@@ -122,13 +122,13 @@ def _decided(tree: Hierarchy, classes: Any, flat: bool) -> list[int]:
         return [int(classes[1])]
     if flat:
         return [v for v in range(1, tree.n_nodes) if _below(tree, classes, v).any()]
-    # What stands for "stop here" is a parent of other classes.
+    # The node that stands for "stop here" is a parent of other classes.
     parents = set(tree.parent[classes].tolist()) | {0}
     return [v for v in classes.tolist() if v not in parents]
 
 
 def _against_siblings(tree: Hierarchy, classes: Any, weights: FloatArray, flat: bool) -> Any:
-    """Yield nodes and the weight of each feature for the node, less the mean for its siblings."""
+    """Yield nodes and the weight of each feature for the node minus the mean for its siblings."""
     if classes[0] < 0:
         yield int(classes[1]), weights[1] - weights[0]
         return
@@ -139,12 +139,12 @@ def _against_siblings(tree: Hierarchy, classes: Any, weights: FloatArray, flat: 
             totals[parent] = _total(weights, _below(tree, classes, parent))
         total, n = totals[parent]
         mine, n_mine = _total(weights, _below(tree, classes, node))
-        if n > n_mine:  # otherwise an only child: nothing decides
+        if n > n_mine:  # otherwise an only child, for which there is no decision
             yield node, mine / n_mine - (total - mine) / (n - n_mine)
 
 
 def _of_columns(tree: Hierarchy, classes: Any, weights: FloatArray) -> Any:
-    """Yield the same for a global model, which has a column for every node."""
+    """Yield the same for a global model, which has one column per node."""
     column = {node: j for j, node in enumerate(classes.tolist()) if node >= 0}
     for node, j in column.items():
         others = [column[v] for v in tree.siblings(node).tolist() if v in column]
@@ -155,7 +155,7 @@ def _of_columns(tree: Hierarchy, classes: Any, weights: FloatArray) -> Any:
 def _total(weights: FloatArray, inside: Any) -> tuple[FloatArray, int]:
     """Sum of the weights of some classes, and their number.
 
-    Classes below one node stand together, so that no large array has to be copied.
+    Classes below one node are contiguous, so that no large array has to be copied.
     """
     places = np.flatnonzero(inside)
     return weights[places[0] : places[-1] + 1].sum(axis=0), len(places)

@@ -1,4 +1,4 @@
-"""One HTML file from the numbers: the template with the style, the script and the data inside."""
+"""One HTML file from the numbers: the template with the style, the script and the data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from importlib.resources import files
 from typing import Any
 
-#: What may not stand in a script element as it is, or what some parsers take for a line end.
+#: Characters that must be escaped in a script element, or that some parsers treat as line ends.
 _UNSAFE = {
     "<": "\\u003c",
     ">": "\\u003e",
@@ -20,16 +20,16 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def to_json(data: dict[str, Any]) -> str:
-    """JSON that can stand in an HTML script element, whatever the labels are."""
+    """JSON that can be put into an HTML script element, whatever the labels are."""
     text = json.dumps(_finite(data), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character, escaped in _UNSAFE.items():
         text = text.replace(character, escaped)
-    # Half a character has no place in UTF-8, but an escape of its own.
+    # Lone surrogates cannot be encoded in UTF-8, but have an escape.
     return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _finite(value: Any) -> Any:
-    """The same with None for NaN and infinities, which JSON does not have."""
+    """The same data with None for NaN and infinities, which JSON does not have."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -49,7 +49,7 @@ def to_html(data: dict[str, Any]) -> str:
         "DATA": to_json(data),
         "SCRIPT": _asset(f"{page}.js"),
     }
-    # All at once, so that nothing is looked for inside what was put in.
+    # All at once, so that inserted text is not searched.
     return re.sub(r"\{\{([A-Z]+)\}\}", lambda found: parts[found[1]], _asset(f"{page}.html"))
 
 
@@ -58,7 +58,7 @@ def _asset(name: str) -> str:
 
 
 def inline(page: str, height: int = 900) -> str:
-    """The page inside a frame of its own, for notebooks."""
+    """The page in an iframe, for notebooks."""
     source = html.escape(page, quote=True)
     style = f"width:100%;height:{height}px;border:1px solid #8884;border-radius:6px"
     return f'<iframe srcdoc="{source}" sandbox="allow-scripts" style="{style}"></iframe>'

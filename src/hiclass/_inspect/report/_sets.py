@@ -1,7 +1,7 @@
-"""The numbers of a report on sets of classes: several labels per row, or several parents.
+"""The numbers of a report about sets of classes: several labels per row, or several parents.
 
-As in ``_data``, everything is a total over rows and no row of the data is in it, unless examples
-are given. Numbers of nodes are columns with one entry per node.
+As in ``_data``, everything is a total over rows, and no row of the data is included, unless
+examples are given. Numbers of nodes are columns with one entry per node.
 """
 
 from __future__ import annotations
@@ -20,29 +20,30 @@ from hiclass.hierarchy import Hierarchy
 from hiclass.metrics._areas import curve_of
 from hiclass.metrics._pairs import SetPair, encode
 
-#: Classes that get a curve and a list of others: the most frequent ones, the best and the worst.
+#: The number of classes with a curve and a list of other classes: the most frequent, the best and
+#: the worst ones.
 _MOST_CURVES, _EXTREMES = 300, 12
-#: Points of a curve on the page.
+#: The number of points of a curve on the page.
 _POINTS = 40
-#: Classes of a matrix, and entries of a list.
+#: The numbers of classes of a matrix and of entries of a list.
 _MATRIX, _LISTED = 16, 6
-#: Fewer true rows than this make no curve that could be called the best or the worst.
+#: Classes with fewer true rows are not among the best and the worst.
 _FEWEST = 5
 _MOST_EXAMPLES = 30
 
 
 @dataclass(frozen=True)
 class SetRows:
-    """True and predicted sets of nodes, the probability of every node, and what ``y`` adds.
+    """True and predicted sets of nodes, and the probability of every node.
 
     Attributes
     ----------
     pair : SetPair
         The sets, without the root.
     proba : ndarray of shape (n_rows, n_nodes) or None
-        The probabilities; 0 for nodes that the model does not know.
+        The probabilities; 0 for nodes that the model does not have.
     unseen : ndarray of int
-        The nodes that the model does not know.
+        The nodes that the model does not have.
     """
 
     pair: SetPair
@@ -57,17 +58,17 @@ def read_set_rows(
     tree, options = model.hierarchy_, model._set_options()
     n_true, n_rows = (z.shape[0] if hasattr(z, "shape") else len(z) for z in (y, y_pred))
     if n_true != n_rows:
-        raise ValueError(f"X has {n_rows} rows but y has {n_true}. Give one set of labels per row.")
+        raise ValueError(f"X has {n_rows} rows but y has {n_true}. Pass one set of labels per row.")
     graph, unseen = tree, np.empty(0, dtype=np.intp)
     if options is not None and options["hierarchy"] is None:
-        # Paths, and labels that stand side by side, may be new.
+        # Paths, and labels without a hierarchy, may be new.
         graph, unseen = join_trees(tree, encode_sets(y).hierarchy)
         if proba is not None and len(unseen):
             wider = np.zeros((len(proba), graph.n_nodes))
             wider[:, [0, *(graph.find(tree.path(v)) for v in range(1, tree.n_nodes))]] = proba
             proba = wider
     pair = encode(y, y_pred, graph, sample_weight, options is not None)
-    if not isinstance(pair, SetPair):  # a tree with one label per row is another page
+    if not isinstance(pair, SetPair):  # a tree with one label per row has another page
         raise ValueError("make_report of sets needs sets of classes.")
     return SetRows(pair, None if proba is None else proba[pair.keep], unseen)
 
@@ -109,7 +110,7 @@ def collect_sets(rows: SetRows) -> dict[str, Any]:
 
 
 def _areas(rows: SetRows) -> FloatArray:
-    """The area of every node; NaN where it is never true."""
+    """The area of every node; NaN if it is never true."""
     graph = rows.pair.hierarchy
     if not rows.pair.true.nnz:
         return np.full(graph.n_nodes, np.nan)
@@ -121,7 +122,7 @@ def _areas(rows: SetRows) -> FloatArray:
 
 
 def _closed(rows: SetRows) -> tuple[Any, Any]:
-    """True sets and probabilities as metrics take them."""
+    """True sets and probabilities, in the form that metrics accept."""
     return rows.pair.true.astype(bool), rows.proba
 
 
@@ -186,7 +187,7 @@ def _levels(
 
 
 def _sizes(pair: SetPair) -> dict[str, list[float | int | None]]:
-    """How many rows have 0, 1, 2, ... most specific labels, true and predicted; the last: more."""
+    """The numbers of rows with 0, 1, 2, ... (the last: or more) most specific labels."""
     found = {}
     for name, sets in (("true", pair.true), ("predicted", pair.pred)):
         own = most_specific(sets.astype(bool), pair.hierarchy)
@@ -216,7 +217,7 @@ def _curve(rows: SetRows, nodes: IntArray, n_points: int) -> list[list[float | i
     assert rows.proba is not None
     truth = rows.pair.true.tocsc()[:, nodes].toarray().astype(bool)
     curve = curve_of(truth, rows.proba[:, nodes], rows.pair.weight)
-    # Points that are about equally far apart in recall, and those with the highest recall.
+    # Points at about equal distances in recall, and those with the highest recall.
     wanted = np.searchsorted(curve.recall, np.linspace(0, 1, n_points))
     place = np.unique(np.minimum(wanted, len(curve.recall) - 1))
     return [shorten(values[place], 3) for values in (curve.recall, curve.precision)]
@@ -235,11 +236,12 @@ def _chosen(area: FloatArray, support: FloatArray) -> dict[str, list[int]]:
     }
 
 
-# -- classes beside classes --------------------------------------------------------------------
+# -- pairs of classes
+# -------------------------------------------------------------------------------
 
 
 def _together(pair: SetPair, nodes: IntArray) -> dict[int, Any]:
-    """For each of some classes, those that are true in the same rows, its own line left out."""
+    """For each of some classes, the other classes that are true in the same rows."""
     closure = pair.hierarchy._closure.tocsr()
     some = pair.true.tocsc()[:, nodes]
     counts = (some.multiply(pair.weight[:, None]).T @ some).toarray()
@@ -267,7 +269,7 @@ def _strongest(line: FloatArray, nodes: IntArray) -> list[list[float | int | Non
 
 
 def _matrix(pair: SetPair, support: FloatArray) -> dict[str, Any]:
-    """How often frequent leaves are true together, and which are predicted where one is missed."""
+    """How often frequent leaves are true together, and which are predicted if one is missed."""
     graph = pair.hierarchy
     leaves = np.flatnonzero(graph.is_leaf & (support > 0))
     if len(leaves) < 2:
@@ -279,7 +281,7 @@ def _matrix(pair: SetPair, support: FloatArray) -> dict[str, Any]:
     missed, wrong = true - true.multiply(pred), pred - pred.multiply(true)
     both = (true.multiply(weight).T @ true).toarray()
     instead = (missed.multiply(weight).T @ wrong).toarray()
-    # Of a class itself: how often it is found.
+    # On the diagonal: how often the class is found.
     np.fill_diagonal(instead, (true.multiply(pred).multiply(weight)).sum(axis=0))
     return {
         "nodes": nodes.tolist(),
@@ -292,7 +294,7 @@ def _matrix(pair: SetPair, support: FloatArray) -> dict[str, Any]:
 
 
 def pick_set_examples(rows: SetRows, texts: list[str]) -> list[dict[str, Any]]:
-    """The rows with the most labels missed and wrong, most specific ones only."""
+    """The rows with the most missed and wrong labels, counting the most specific ones only."""
     pair = rows.pair
     missed = pair.true - pair.true.multiply(pair.pred)
     wrong = pair.pred - pair.pred.multiply(pair.true)

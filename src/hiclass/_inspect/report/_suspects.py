@@ -1,4 +1,4 @@
-"""What the page shows of labels that are probably wrong: the most suspicious rows, by number."""
+"""The part of the page about labels that are probably wrong: the most suspicious rows."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 from hiclass._inspect.label_errors import LabelErrors
 
-#: The most suspicious rows that are shown.
+#: The number of rows that are shown.
 _MOST_ROWS = 50
 
 
 def collect_suspects(found: Any) -> dict[str, Any] | None:
-    """The first rows of a ranking, and how many labels of all rows are wrong at which level.
+    """The first rows of a ranking, and the share of wrong labels at each level.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def collect_suspects(found: Any) -> dict[str, Any] | None:
         return None
     if not isinstance(found, LabelErrors):
         raise TypeError(
-            f"label_errors must be what find_label_errors returns; got a {type(found).__name__}."
+            f"label_errors must be the result of find_label_errors; got a {type(found).__name__}."
         )
     table = [
         {

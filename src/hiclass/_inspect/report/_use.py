@@ -1,4 +1,4 @@
-"""What the page shows of a comparison of then and now: all tests, and what has changed most."""
+"""The part of the page about changes: all tests, and what has changed most."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hiclass._inspect.use import OUTSIDE, UseComparison
 
 
 def collect_use(found: Any) -> dict[str, Any] | None:
-    """All comparisons, the clearest change first, and the classes and features behind them.
+    """All comparisons, most significant first, and the classes and features behind them.
 
     Parameters
     ----------
@@ -33,14 +33,14 @@ def collect_use(found: Any) -> dict[str, Any] | None:
     if found is None:
         return None
     if not isinstance(found, UseComparison):
-        raise TypeError(f"use must be what compare_use returns; got a {type(found).__name__}.")
+        raise TypeError(f"use must be the result of compare_use; got a {type(found).__name__}.")
     tests = sorted(found.shifts, key=lambda shift: shift.p_value)
     names = [shift.what for shift in tests]
     return {
         "then": found.n_then,
         "now": found.n_now,
         "max_false_alarms": found.max_false_alarms,
-        # The comparisons are in the order of Holm's procedure: the alarms are the first ones.
+        # The comparisons are in the order of Holm's procedure, so the alarms come first.
         "changed": len(found.alarms),
         "tests": [
             {**_row(shift), "adjusted": adjusted, "test": shift.test}
@@ -59,7 +59,7 @@ def _row(shift: Shift) -> dict[str, Any]:
 
 
 def _adjusted(tests: list[Shift]) -> list[float]:
-    """P-values for all tests together (Holm): there is an alarm where one is within the limit."""
+    """P-values for all tests together (Holm): values within the limit are alarms."""
     adjusted: list[float] = []
     for place, shift in enumerate(tests):
         own = min(1.0, shift.p_value * (len(tests) - place))

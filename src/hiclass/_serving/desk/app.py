@@ -1,8 +1,8 @@
-"""The desk as a web application: a door with a token, and what the page behind it asks for.
+"""The desk as a web application: access by token, and the requests of the page.
 
-The address that the command line prints has a token. Whoever opens it gets a cookie that no script
-can read and that no other site can use, and is sent on to an address without the token. FastAPI is
-an extra, so that it is imported inside functions; annotations are evaluated, as FastAPI reads them.
+The address that the command line prints has a token. Opening it sets a cookie, which scripts and
+other sites cannot read, and redirects to an address without the token. FastAPI is an extra, so it
+is imported inside functions, and it evaluates annotations.
 """
 
 import json
@@ -15,7 +15,7 @@ from hiclass._serving.desk.desk import SKIPPED, Desk, DeskError
 from hiclass._serving.service import RequestError
 from hiclass._serving.web import LOCAL_NAMES, KnownHosts, add_errors, check_type, read_body
 
-#: The longest request, and the seconds in which it has to arrive.
+#: The longest request in bytes, and the seconds within which it must arrive.
 _MAX_BYTES, _TIMEOUT = 100_000, 30
 _POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _HEADERS = {
@@ -28,16 +28,16 @@ _HEADERS = {
 }
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "html": "text/html"}
 _SESSION = re.compile(r"[0-9a-f]{8}")
-_USE = "Open the address that hiclass review has printed."
+_USE = "Open the address that hiclass review printed."
 
 
 class Door:
-    """Who may come in: those who know the token, and then those who have a cookie for it.
+    """Controls access: exchanges the token for a cookie, and checks the cookie.
 
     Parameters
     ----------
     port : int
-        The port of the desk: browsers share cookies between the ports of a machine.
+        The port of the desk, because browsers share cookies between the ports of a machine.
     """
 
     def __init__(self, port: int) -> None:
@@ -46,10 +46,9 @@ class Door:
         self._sessions: dict[str, str] = {}
 
     def enter(self, token: str, cookie: str) -> str | None:
-        """Exchange the token for the value of a cookie; None if it is wrong.
+        """Exchange the token for the value of a cookie; None if the token is wrong.
 
-        A browser that had a cookie of an earlier start keeps its session, so that it may undo what
-        it has decided.
+        A browser with a cookie from an earlier start keeps its session and can undo its decisions.
         """
         if not secrets.compare_digest(token.encode(), self.token.encode()):
             return None
@@ -60,7 +59,7 @@ class Door:
         return value
 
     def session(self, cookie: str) -> str | None:
-        """The session of a cookie; None if it is not one of ours."""
+        """The session of a cookie; None if the cookie is not valid."""
         return self._sessions.get(cookie)
 
 
@@ -70,9 +69,9 @@ def make_desk_app(desk: Desk, door: Door) -> Any:
     Parameters
     ----------
     desk : Desk
-        The queue and what is decided about it.
+        The state of the desk.
     door : Door
-        Who may come in.
+        The access control.
 
     Returns
     -------
@@ -96,8 +95,8 @@ def make_desk_app(desk: Desk, door: Door) -> Any:
             raise RequestError(
                 401,
                 "wrong_token",
-                "This browser has no key to the desk, or the desk was started again. Open the "
-                "address that hiclass review has printed in the terminal.",
+                "This browser has no access to the desk, or the desk was restarted. Open the "
+                "address that hiclass review printed in the terminal.",
             )
         return session
 
@@ -160,7 +159,7 @@ def make_desk_app(desk: Desk, door: Door) -> Any:
             session,
             wanted["row"],
             SKIPPED if node is None else node,
-            # Halves of characters, which a file could not hold, become question marks.
+            # Lone surrogates, which a file cannot store, become question marks.
             comment=wanted["comment"].encode(errors="replace").decode(),
             identical=wanted["identical"],
         )
@@ -184,7 +183,7 @@ def make_desk_app(desk: Desk, door: Door) -> Any:
         desk.leave(worker)
         return _as_json({})
 
-    add_errors(app, use=_USE, problem="The desk could not do that")
+    add_errors(app, use=_USE, problem="The desk could not process the request")
     app.add_middleware(_SameOrigin)
     app.add_middleware(KnownHosts, hosts=LOCAL_NAMES)
     app.add_middleware(_Headers)
@@ -192,7 +191,7 @@ def make_desk_app(desk: Desk, door: Door) -> Any:
 
 
 def _as_json(content: Any) -> Any:
-    """A response in ASCII: texts of rows may have halves of characters, which UTF-8 cannot hold."""
+    """A response in ASCII, because rows may contain lone surrogates, unlike UTF-8."""
     from starlette.responses import Response
 
     return Response(json.dumps(content), media_type="application/json")
@@ -206,29 +205,31 @@ def _serve(static: Any, name: str) -> Any:
 
 
 def parse(body: bytes) -> dict[str, Any]:
-    """Read what a page sends: an object whose known entries have their types, others none.
+    """Read the JSON object that a page sends, and check the types of its entries.
 
     Parameters
     ----------
     body : bytes
-        JSON.
+        The body of the request.
 
     Returns
     -------
     dict
-        All entries that there can be, with defaults for those that are not sent.
+        All possible entries, with defaults for those that were not sent.
 
     Raises
     ------
     RequestError
-        If it is not that.
+        If the body is not a JSON object, or an entry has the wrong type.
     """
     try:
         sent = json.loads(body)
     except (ValueError, RecursionError):
         sent = None
     if not isinstance(sent, dict):
-        raise RequestError(400, "malformed_json", "The request is not an object of JSON.")
+        raise RequestError(
+            400, "malformed_json", "The request is not a JSON object. Reload the page."
+        )
     wanted: dict[str, Any] = {}
     for name, (types, default) in _ENTRIES.items():
         value = sent.get(name, default)
@@ -255,7 +256,7 @@ def _number(text: str) -> int:
 
 
 def _ask(method: Any, *args: Any, **options: Any) -> Any:
-    """Call a method of the desk; what it refuses, and what the disk refuses, is replied."""
+    """Call a method of the desk, and convert its errors and those of the disk to responses."""
     try:
         return method(*args, **options)
     except DeskError as error:
@@ -264,17 +265,16 @@ def _ask(method: Any, *args: Any, **options: Any) -> Any:
         raise RequestError(
             507,
             "not_stored",
-            f"The decision is not stored: {error.strerror or error}. Nothing was lost: the row is "
-            f"still here, and all decisions before it are on disk. Free some space, then decide "
-            f"again.",
+            f"The decision was not stored: {error.strerror or error}. Earlier decisions are on "
+            "disk, and the row is still open. Free some disk space, then decide again.",
         ) from error
 
 
-# -- around all requests -----------------------------------------------------------------------
+# -- middleware --------------------------------------------------------------------------------
 
 
 class _Headers:
-    """Adds the headers that keep a browser from loading or telling anything elsewhere."""
+    """Adds headers that prevent a browser from loading from, or sending to, other sites."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -290,7 +290,7 @@ class _Headers:
 
 
 class _SameOrigin:
-    """Refuses requests that pages of other origins have made."""
+    """Rejects requests from pages of other origins."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -302,14 +302,14 @@ class _SameOrigin:
             headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
             origin = headers.get(b"origin")
             own = f"http://{headers.get(b'host', '')}"
-            # A link to the first page may be followed from anywhere: it leads to the door.
+            # Links to the first page are allowed from anywhere, because it checks the token.
             is_elsewhere = headers.get(b"sec-fetch-site") in ("cross-site", "same-site")
             if (origin is not None and origin != own) or (is_elsewhere and scope["path"] != "/"):
                 error = RequestError(
                     403,
                     "foreign_origin",
-                    f"The request is from another site ({(origin or 'unknown')[:60]}), and the "
-                    f"desk is for its own page only. {_USE}",
+                    f"The request is from another site ({(origin or 'unknown')[:60]}), but the "
+                    f"desk accepts requests only from its own page. {_USE}",
                 )
                 await JSONResponse(error.content, error.status)(scope, receive, send)
                 return

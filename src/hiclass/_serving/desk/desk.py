@@ -1,8 +1,8 @@
-"""What people do at the desk: take a row, code it, skip it, take it back.
+"""The state of the desk: people take rows, code them, skip them and undo decisions.
 
-The state is what follows from the entries of the journal, one after the other; only who is looking
-at which row at the moment is nowhere but here. An entry is written first and then counted, so that
-nothing is shown as done that is not on disk. All calls come from one thread.
+The state follows from the entries of the journal. Only the reservations of rows are not in the
+journal. An entry is written to disk first and then applied, so that nothing is shown as done that
+is not on disk. All calls come from one thread.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from hiclass._serving.desk.queue import Queue
 from hiclass._serving.desk.search import ClassIndex
 from hiclass.hierarchy import Hierarchy
 
-#: A row stays reserved for so many seconds after the page that has it was last heard of.
+#: Seconds for which a row stays reserved after the last message of its page.
 LEASE = 180
-#: So many classes are listed at a time; so long may a comment be; so many rows are coded at once.
+#: The number of classes listed at a time, the longest comment, and the number of rows coded at
+#: once.
 _LISTED, _LONGEST, _MOST_AT_ONCE = 200, 2000, 10_000
-#: The nodes of rows that nobody has coded: those that wait, and those that were skipped.
+#: The node of rows that are waiting, and of rows that were skipped.
 WAITING, SKIPPED = 0, -1
 _STATUS = {WAITING: 0, SKIPPED: 2}
 _CODED = 1
 
 
 class DeskError(Exception):
-    """What a page asked for and cannot have, and why; ``kind`` is the reason in one word."""
+    """A request that the desk rejects, with the reason; ``kind`` is the reason in one word."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -39,22 +40,22 @@ class DeskError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """An entry of the journal about rows: they were coded, or skipped.
+    """An entry of the journal about rows that were coded or skipped.
 
     Attributes
     ----------
     rows : tuple of int
-        The rows, from 0.
+        The rows, starting at 0.
     node : int
-        The class; ``SKIPPED`` if they were skipped.
+        The class, or ``SKIPPED``.
     comment : str
-        What the person wrote.
+        The comment of the person.
     by : str
         The session.
     at : str
-        When, in UTC.
+        The time, in UTC.
     before : tuple of int
-        The number of the entry that each row had before; 0 for none.
+        The number of the entry that was valid for each row before; 0 for none.
     """
 
     rows: tuple[int, ...]
@@ -66,7 +67,7 @@ class Decision:
 
 
 class Desk:
-    """A queue, what was decided about it, and who works on what.
+    """A queue, the decisions about it, and who is working on which row.
 
     Parameters
     ----------
@@ -75,13 +76,13 @@ class Desk:
     hierarchy : Hierarchy
         Their classes, a tree.
     journal : Journal
-        Where decisions are written; those that it has are taken over.
+        The file for decisions. Its existing entries are applied.
     levels : list of str
         The names of the levels.
     title : str, default=""
-        What is reviewed.
+        The title of the page.
     clock : callable, default=time.monotonic
-        Seconds.
+        A function that returns seconds.
     """
 
     def __init__(
@@ -113,7 +114,7 @@ class Desk:
     # -- the journal ---------------------------------------------------------------------------
 
     def _record(self, entry: dict[str, Any], by: str) -> None:
-        """Write an entry, then count it."""
+        """Write an entry to the journal, then apply it."""
         entry |= {"by": by, "at": datetime.now(UTC).isoformat(timespec="seconds")}
         self.journal.append(entry)
         self._apply(entry)
@@ -138,7 +139,7 @@ class Desk:
             self._set(row, self._number)
 
     def _set(self, row: int, number: int) -> None:
-        """Let an entry be the one that counts for a row; 0 for none."""
+        """Set the entry that is valid for a row; 0 for none."""
         for name in self._facts(row):
             self._counts[name] -= 1
         self._latest[row] = number
@@ -149,7 +150,7 @@ class Desk:
             self._counts[name] += 1
 
     def _facts(self, row: int) -> list[str]:
-        """What a row is counted as; coded ones by how they compare with what was suggested."""
+        """The counts that include a row: its status and, if coded, its agreement."""
         node = self._nodes[row]
         if node in _STATUS:
             return ["skipped"] if node == SKIPPED else []
@@ -162,11 +163,11 @@ class Desk:
         return found
 
     def decisions(self) -> dict[int, Decision]:
-        """The decision that counts for every row that has one."""
+        """The valid decision of every row that has one."""
         return {row: self._decisions[n] for row, n in enumerate(self._latest) if n}
 
     def progress(self) -> dict[str, int]:
-        """How many rows there are, were coded and skipped, and how often people agree."""
+        """The numbers of all, coded and skipped rows, and how often people agree with the model."""
         now = self._clock()
         taken = sum(until > now for _, until in self._claims.values())
         left = self.queue.n_rows - self._counts["coded"] - self._counts["skipped"]
@@ -175,21 +176,21 @@ class Desk:
     # -- rows ----------------------------------------------------------------------------------
 
     def take(self, worker: str, *, skipped: bool = False, after: int = -1) -> dict[str, Any] | None:
-        """Reserve the next row for a page, and return what the page shows of it.
+        """Reserve the next row for a page, and return what the page shows.
 
         Parameters
         ----------
         worker : str
-            The page; it has one row at a time.
+            The page. It has one row at a time.
         skipped : bool, default=False
-            Whether a row that was skipped is taken, instead of one that nobody has seen.
+            Whether to take a skipped row instead of one that nobody has seen.
         after : int, default=-1
-            Where to go on with skipped rows: a row that is skipped once more comes again last.
+            The last skipped row that was taken. Rows that are skipped again come last.
 
         Returns
         -------
         dict or None
-            None if no row is left that nobody else is looking at.
+            None if all remaining rows are reserved by others.
         """
         self.leave(worker)
         now = self._clock()
@@ -201,7 +202,7 @@ class Desk:
         return None if row < 0 else self._give(row, worker)
 
     def _free(self, wanted: bytes, start: int) -> int:
-        """The first row from a place on that has a status and that no page has; -1 for none."""
+        """The first row from a position on that has a status and is not reserved; -1 for none."""
         row = self._status.find(wanted, start)
         while row in self._claims:
             row = self._status.find(wanted, row + 1)
@@ -212,13 +213,13 @@ class Desk:
         return self.show(row)
 
     def stay(self, worker: str) -> None:
-        """Hear that a page is still there."""
+        """Renew the reservation of a page that is still open."""
         for row, (holder, _) in self._claims.items():
             if holder == worker:
                 self._claims[row] = (worker, self._clock() + LEASE)
 
     def leave(self, worker: str) -> None:
-        """Give back what a page has reserved."""
+        """Release the rows that a page has reserved."""
         self._claims = {r: claim for r, claim in self._claims.items() if claim[0] != worker}
 
     def decide(
@@ -231,9 +232,7 @@ class Desk:
         comment: str = "",
         identical: bool = False,
     ) -> int:
-        """Code a row, or skip it; it is on disk when this returns.
-
-        What a session has coded and sends once more, because a reply was lost, is done already.
+        """Code or skip a row; the decision is on disk when this returns.
 
         Parameters
         ----------
@@ -242,25 +241,25 @@ class Desk:
         by : str
             The session.
         row : int
-            The row, from 0.
+            The row, starting at 0.
         node : int
             The class, at any level; ``SKIPPED`` to skip the row.
         comment : str, default=""
-            What to remember about it.
+            A comment to store.
         identical : bool, default=False
-            Whether all waiting rows with the same features are decided in the same way.
+            Whether to apply the decision to all waiting rows with the same features.
 
         Returns
         -------
         int
-            The number of rows that were decided.
+            The number of rows that the decision applies to.
 
         Raises
         ------
         DeskError
-            If it is decided in another way, or if somebody else is looking at it.
+            If the row was decided differently, or another person has reserved it.
         OSError
-            If it could not be written; nothing has changed then.
+            If the decision could not be written; the state is then unchanged.
         """
         if not 0 <= row < self.queue.n_rows:
             raise DeskError("unknown_row", f"There is no row {row}. Reload the page.")
@@ -269,8 +268,8 @@ class Desk:
         if len(comment) > _LONGEST:
             raise DeskError(
                 "too_long",
-                f"The comment has {len(comment):,} characters, and at most {_LONGEST:,} are "
-                f"stored. Shorten it.",
+                f"The comment has {len(comment):,} characters, but at most {_LONGEST:,} are "
+                "allowed. Shorten it.",
             )
         if self._nodes[row] > 0:
             found = self._decisions[self._latest[row]]
@@ -280,11 +279,13 @@ class Desk:
             if found.by == by:
                 raise DeskError(
                     "taken",
-                    "You have coded this row already, in another way, and that counts. Undo takes "
-                    "it back.",
+                    "You have already coded this row differently. To change the decision, use "
+                    "Undo.",
                 )
         if self._nodes[row] > 0 or self._is_taken(row, worker):
-            raise DeskError("taken", "Somebody else has taken this row in the meantime.")
+            raise DeskError(
+                "taken", "Another person has taken this row in the meantime. Take the next row."
+            )
         rows = [row]
         if identical:
             others = self.queue.identical(row)
@@ -300,12 +301,12 @@ class Desk:
         return len(rows)
 
     def _is_taken(self, row: int, worker: str) -> bool:
-        """Whether another page has a row."""
+        """Whether a row is reserved by another page."""
         holder, until = self._claims.get(row, (worker, 0.0))
         return holder != worker and until > self._clock()
 
     def undo(self, worker: str, by: str) -> dict[str, Any]:
-        """Take back the last decision of a session, and return its row with what was decided.
+        """Undo the last decision of a session, and return its row and the decision.
 
         Parameters
         ----------
@@ -317,14 +318,14 @@ class Desk:
         Returns
         -------
         dict
-            As of :meth:`take`.
+            As in :meth:`take`.
 
         Raises
         ------
         DeskError
-            If the session has decided nothing that still counts.
+            If the session has no valid decision.
         OSError
-            If it could not be written; nothing has changed then.
+            If the entry could not be written; the state is then unchanged.
         """
         for number in reversed(self._by.get(by, [])):
             undone = self._decisions[number]
@@ -333,9 +334,11 @@ class Desk:
                 self._record({"kind": "undo", "of": number}, by)
                 self.leave(worker)
                 return {**self._give(undone.rows[0], worker), "comment": undone.comment}
-        raise DeskError("nothing", "There is nothing to undo: you have decided nothing yet.")
+        raise DeskError(
+            "nothing", "There is nothing to undo, because you have not made any decision yet."
+        )
 
-    # -- what a page shows ---------------------------------------------------------------------
+    # -- the content of the page ---------------------------------------------------------------
 
     def show(self, row: int) -> dict[str, Any]:
         """A row with its suggestions and reasons, as plain data."""
@@ -360,7 +363,7 @@ class Desk:
         }
 
     def path(self, node: int) -> list[dict[str, Any]]:
-        """The classes from the first level down to a node."""
+        """The classes from level 1 down to a node."""
         above = [v for v in self.hierarchy.ancestors(node).tolist() if v]
         return [self._class(v) for v in [*above, node]]
 
@@ -371,7 +374,7 @@ class Desk:
         return {"node": node, "label": label, "title": title}
 
     def find(self, query: str) -> list[dict[str, Any]]:
-        """The classes that have the words of a query, with where they are."""
+        """The classes that contain the words of a query, with their paths."""
         return [self._listed(node) for node in self._index.find(query)]
 
     def _listed(self, node: int) -> dict[str, Any]:
@@ -381,24 +384,24 @@ class Desk:
         return int(self.hierarchy.subtree_end[node]) - node - 1
 
     def browse(self, node: int, start: int = 0) -> dict[str, Any]:
-        """The children of a node, some of them at a time.
+        """The children of a node, in portions.
 
         Parameters
         ----------
         node : int
-            The node; 0 for the top.
+            The node; 0 for the root.
         start : int, default=0
-            How many children to leave out at the beginning.
+            The number of children to skip.
 
         Returns
         -------
         dict
-            The path of the node, its children, and how many it has.
+            The path of the node, its children, and their total number.
 
         Raises
         ------
         DeskError
-            If there is no such node.
+            If the node does not exist.
         """
         if not 0 <= node < self.hierarchy.n_nodes:
             raise DeskError("unknown_class", f"There is no class {node}. Reload the page.")

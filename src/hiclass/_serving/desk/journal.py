@@ -1,8 +1,8 @@
-"""Decisions on disk: a file of JSON lines that only grows.
+"""Decisions on disk: an append-only file of JSON lines.
 
-Every line starts with a checksum of itself and of all lines before it, so that a line that was
-changed, removed or moved is found. A line is on disk before :meth:`Journal.append` returns. What a
-killed process has left of a last line was never confirmed, and is removed.
+Every line starts with a checksum of itself and all preceding lines, so that a line that was
+changed, removed or moved is detected. A line is on disk before :meth:`Journal.append` returns. If a
+process was killed while it wrote the last line, that line was never confirmed and is removed.
 """
 
 from __future__ import annotations
@@ -14,38 +14,38 @@ import sys
 from pathlib import Path
 from typing import Any
 
-#: So many hexadecimal digits are before the content of a line.
+#: Number of hexadecimal digits before the content of a line.
 _DIGITS = 16
 
 
 class JournalError(Exception):
-    """What is wrong with a journal, and what to do about it, in one line."""
+    """A problem with a journal and its remedy, in one line."""
 
 
 class Journal:
-    """A journal that is open for writing, by this process alone.
+    """A journal that is open for writing by this process only.
 
     Parameters
     ----------
     path : Path
-        The file; it is made if it is not there.
+        The file. It is created if it does not exist.
     header : dict
-        What the journal is about: the first line of a new file, and what that of an old one must
-        be.
+        The subject of the journal: the first line of a new file, which must match in an existing
+        one.
 
     Attributes
     ----------
     entries : list of dict
-        What was in the file when it was opened, without its header.
+        The entries of the file when it was opened, without its header.
     torn : int
-        The length in bytes of the unfinished line at its end, which was removed.
+        The length in bytes of an unfinished last line, which was removed.
 
     Raises
     ------
     JournalError
-        If another process has the file, if it is about something else, or if a line was changed.
+        If another process has opened the file, its header differs, or a line was changed.
     OSError
-        If it cannot be read or written.
+        If the file cannot be read or written.
     """
 
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
@@ -63,7 +63,7 @@ class Journal:
             if self.torn:
                 os.ftruncate(self._file, self._end)
             if contents and raw[self._end - 1 : self._end] != b"\n":
-                self._write(b"\n")  # an editor has removed it, or a kill was that early
+                self._write(b"\n")  # an editor has removed it, or the process was killed that early
             self.entries = contents[1:]
             if not contents:
                 self.append(header)
@@ -78,12 +78,13 @@ class Journal:
         Parameters
         ----------
         entry : dict
-            What JSON can hold.
+            Data that JSON can hold.
 
         Raises
         ------
         OSError
-            If it could not be written: the disk is full, for example. The file is as it was.
+            If the entry could not be written, for example because the disk is full. The file is
+            unchanged.
         """
         self._sum = self._write(line_of(entry, self._sum))
 
@@ -96,19 +97,19 @@ class Journal:
                 written += os.write(self._file, line[written:])
             os.fsync(self._file)
         except OSError:
-            # Nothing of it was confirmed; the next entry starts where this one did.
+            # This entry was not confirmed; the next one starts at the same position.
             os.ftruncate(self._file, self._end)
             raise
         self._end += len(line)
         return line[:_DIGITS].decode()
 
     def close(self) -> None:
-        """Close the file, so that another process may open it."""
+        """Close the file, so that another process can open it."""
         os.close(self._file)
 
 
 def line_of(entry: dict[str, Any], before: str) -> bytes:
-    """The line of an entry, after a line with this checksum."""
+    """The line of an entry that follows a line with this checksum."""
     content = json.dumps(entry, ensure_ascii=True, separators=(",", ":")).encode()
     return checksum(before, content).encode() + b" " + content + b"\n"
 
@@ -119,23 +120,23 @@ def read_lines(raw: bytes, path: Path) -> tuple[list[dict[str, Any]], str, int]:
     Parameters
     ----------
     raw : bytes
-        The file.
+        The content of the file.
     path : Path
-        Its name, for messages.
+        The name of the file, for messages.
 
     Returns
     -------
     contents : list of dict
-        What the lines hold.
+        The contents of the lines.
     last : str
-        The checksum of the last of them; empty if there is none.
+        The checksum of the last line; empty if there are no lines.
     end : int
-        Where the last whole line ends: what follows was never finished.
+        The end of the last complete line.
 
     Raises
     ------
     JournalError
-        If a whole line is not what was written.
+        If a complete line was changed.
     """
     contents: list[dict[str, Any]] = []
     last, end = "", 0
@@ -149,10 +150,10 @@ def read_lines(raw: bytes, path: Path) -> tuple[list[dict[str, Any]], str, int]:
             if number == 1:
                 raise _not_ours(path)
             raise JournalError(
-                f"{path}, line {number}: this line is not as it was written, or a line before it "
-                f"is missing. The {number - 2:,} entries before it are in order. Restore "
-                f"the file from a copy; or keep a copy, and remove line {number} and all that "
-                f"follow to go on after entry {number - 2:,}."
+                f"{path}, line {number}: this line was changed, or a line before it is missing. "
+                f"The {number - 2:,} entries before it are valid. Restore the file from a copy; or "
+                f"keep a copy, and remove line {number} and all that follow to go on after entry "
+                f"{number - 2:,}."
             )
         contents.append(json.loads(line[_DIGITS + 1 :]))
         last, end = total, end + len(line) + (not is_last)
@@ -160,7 +161,7 @@ def read_lines(raw: bytes, path: Path) -> tuple[list[dict[str, Any]], str, int]:
 
 
 def checksum(before: str, content: bytes) -> str:
-    """The checksum of a line, which covers the one of the line before."""
+    """The checksum of a line, which includes that of the preceding line."""
     return hashlib.sha256(before.encode() + content).hexdigest()[:_DIGITS]
 
 
@@ -168,21 +169,21 @@ def _check_header(found: dict[str, Any], header: dict[str, Any], path: Path) -> 
     for key, value in header.items():
         if found.get(key) != value:
             raise JournalError(
-                f"{path} is the journal of another {key}. Give another output with -o, or the "
-                f"{key} with which the review was begun; nothing was changed."
+                f"{path} is the journal of another {key}. Choose another output with -o, or use "
+                f"the {key} with which the review was started. The file was not changed."
             )
 
 
 def _check_is_ours(raw: bytes, header: dict[str, Any], path: Path) -> None:
-    """Refuse a file without a whole line, unless it is the beginning of the first line."""
+    """Reject a file without a complete line, unless it is the beginning of a first line."""
     if not line_of(header, "").startswith(raw) and raw.strip(b"\0"):
         raise _not_ours(path)
 
 
 def _not_ours(path: Path) -> JournalError:
     return JournalError(
-        f"{path} is not a journal of hiclass, or its first line was changed. Give another output "
-        f"with -o, or restore the file from a copy; nothing was changed."
+        f"{path} is not a journal of hiclass, or its first line was changed. Choose another output "
+        "with -o, or restore the file from a copy. The file was not changed."
     )
 
 
@@ -194,7 +195,7 @@ def _read_all(file: int) -> bytes:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the name of a new file last; Windows has no such step."""
+    """Write the directory entry of a new file to disk; not needed on Windows."""
     if sys.platform != "win32":
         opened = os.open(folder, os.O_RDONLY)
         try:
@@ -204,12 +205,12 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _lock(file: int, path: Path) -> None:
-    """Keep other processes out; the lock ends with the process, however that ends."""
+    """Lock the file against other processes; the lock ends with the process."""
     try:
         if sys.platform == "win32":
             import msvcrt
 
-            # A byte behind the end of any file: others may still read all of it.
+            # One byte beyond the end of any file, so that others can still read all of it.
             os.lseek(file, 1 << 40, os.SEEK_SET)
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
             os.lseek(file, 0, os.SEEK_SET)
@@ -219,6 +220,7 @@ def _lock(file: int, path: Path) -> None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         raise JournalError(
-            f"{path} is open in another process: this queue is being reviewed already. Use the "
-            f"address that it has printed; several people can work there at a time."
+            f"{path} is open in another process, because this queue is already being reviewed. Use "
+            "the address that the other process printed; several people can work there at the "
+            "same time."
         ) from error

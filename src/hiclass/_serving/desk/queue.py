@@ -1,4 +1,4 @@
-"""A queue as data: rows, suggested classes as nodes, reasons. It is read once and never changes."""
+"""A queue as data: rows, suggested classes and reasons. It is read once and never changes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from hiclass._inspect.queues import (
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
-_RESTORE = "Restore the cell, or make a new queue with hiclass triage."
+_RESTORE = "Restore the cell, or create a new queue with hiclass triage."
 
 
 class QueueError(Exception):
-    """What is wrong with a queue: a sentence, and the row if it is one row."""
+    """A problem with a queue, and its row if there is one."""
 
     def __init__(self, message: str, row: int | None = None) -> None:
         super().__init__(message)
@@ -40,11 +40,11 @@ class Queue:
     Attributes
     ----------
     cells : dict
-        The columns of the rows by name, without those that triage has added.
+        The columns of the rows by name, without those added by triage.
     features : tuple of str
-        Which of them the model reads.
+        The columns that the model uses.
     suggestions : ndarray of shape (n_rows, k)
-        Nodes, the most probable first; -1 where there are fewer.
+        Nodes in order of decreasing probability; -1 if there are fewer.
     probabilities : ndarray of shape (n_rows, k)
         Their probabilities.
     reasons : ndarray of shape (n_rows,)
@@ -59,12 +59,12 @@ class Queue:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self.suggestions)
 
     @cached_property
     def _groups(self) -> tuple[IntArray, IntArray, IntArray]:
-        """The group of every row, and the rows of all groups one after the other."""
+        """The group of every row, and the rows of all groups in order."""
         codes: dict[Any, int] = {}
         columns = [self.cells[name] for name in self.features]
         group = np.array(
@@ -75,7 +75,7 @@ class Queue:
         return group, starts, np.argsort(group, kind="stable")
 
     def identical(self, row: int) -> list[int]:
-        """The rows with the same features as a row, itself among them."""
+        """The rows with the same features as a row, including the row itself."""
         group, starts, order = self._groups
         here = group[row]
         return [int(other) for other in order[starts[here] : starts[here + 1]]]
@@ -89,13 +89,13 @@ def read_queue(
     Parameters
     ----------
     columns : mapping
-        The cells of every column, arrays of objects with None for empty ones.
+        The cells of every column, as arrays of objects with None for empty cells.
     features : sequence of str
-        The columns that the model reads.
+        The columns that the model uses.
     hierarchy : Hierarchy
         The tree of the model.
     model : str
-        The mark of the model.
+        The identifier of the model.
 
     Returns
     -------
@@ -104,14 +104,14 @@ def read_queue(
     Raises
     ------
     QueueError
-        If a column is missing, or if the queue is of another model or of other classes.
+        If a column is missing, or the queue belongs to another model or other classes.
     """
     needed = [MODEL, TAXONOMY, suggestion_column(1), probability_column(1), *features]
     for name in needed:
         if name not in columns:
             raise QueueError(
-                f"The queue has no column {name!r}. Give a file that hiclass triage has written, "
-                f"with all of its columns."
+                f"The queue has no column {name!r}. Use a file written by hiclass triage, with all "
+                "of its columns."
             )
     _check_mark(columns[TAXONOMY], taxonomy_mark(hierarchy), _OTHER_CLASSES)
     _check_mark(columns[MODEL], model, _OTHER_MODEL)
@@ -121,7 +121,7 @@ def read_queue(
     for row, cell in enumerate(reasons):
         if cell is not None and not _is_reasons(cell):
             raise QueueError(
-                f"{cell!r:.60} in {REASONS!r} is not what triage writes. {_RESTORE}", row
+                f"{cell!r:.60} in {REASONS!r} is not the format of hiclass triage. {_RESTORE}", row
             )
     k = suggestions.shape[1]
     added = {MODEL, TAXONOMY, REASONS}
@@ -131,12 +131,12 @@ def read_queue(
 
 
 _OTHER_CLASSES = (
-    "This row was suggested classes of another taxonomy than the model has: the classes have "
-    "changed since. Make a new queue with hiclass triage, or give the model that made this one."
+    "The suggestions of this row are from a taxonomy other than that of the model. Create a new "
+    "queue with hiclass triage, or use the model that created this queue."
 )
 _OTHER_MODEL = (
-    "This row is from another model than the one given (the classes are the same). Give the model "
-    "that made this queue, or make a new queue with hiclass triage."
+    "This row is from a model other than the given one (the classes are the same). Use the model "
+    "that created this queue, or create a new queue with hiclass triage."
 )
 
 
@@ -171,7 +171,9 @@ def _read_suggestions(
 def _node_of(cell: Any, name: str, hierarchy: Hierarchy, row: int) -> int:
     path = parse_path(cell)
     if path is None:
-        raise QueueError(f"{cell!r:.60} in {name!r} is not a path as triage writes it.", row)
+        raise QueueError(
+            f"{cell!r:.60} in {name!r} is not a path in the format of hiclass triage.", row
+        )
     try:
         return int(hierarchy.find(path))
     except ValueError:

@@ -1,8 +1,8 @@
-"""Find classes as one types: by the beginnings of words in labels, texts and labels above.
+"""Find classes while typing, by the beginnings of words in labels, texts and labels of ancestors.
 
-The words of all classes are sorted, and the classes of every word are stored in that order. So the
-classes that have a word which begins like the one typed are one slice of an array, however many
-there are. Parts within words are looked for where no word begins like that.
+The words of all classes are sorted, and the classes of every word are stored in that order. The
+classes with a word that begins with the typed one are therefore one slice of an array. If no word
+begins with it, parts of words are searched.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from hiclass._typing import FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
 _WORD = re.compile(r"\w+")
-#: What a word counts where it is in the label itself, in the texts, and in a label above.
+#: The weight of a word in the label itself, in the texts, and in the label of an ancestor.
 _LABEL, _TEXT, _ABOVE = 4.0, 2.0, 1.0
-#: A whole word counts more than one that only begins so.
+#: The weight of a complete word, relative to a word that only begins with the query.
 _WHOLE = 1.0
-#: Parts within words are looked for from this length on, in at most so many words.
+#: The shortest part of a word that is searched, and the largest number of words with it.
 _SHORTEST_PART, _MOST_PARTS = 3, 2000
-#: No query has more words than this; the rest is left out.
+#: The largest number of words in a query; further words are ignored.
 _MOST_WORDS = 12
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in small letters, without accents."""
+    """The words of a text in lower case, without accents."""
     plain = unicodedata.normalize("NFKD", text.casefold())
     return _WORD.findall("".join(c for c in plain if not unicodedata.combining(c)))
 
 
 @dataclass(frozen=True)
 class _Words:
-    """Sorted words, and the nodes of each of them: those of word j are at starts[j]:starts[j+1]."""
+    """Sorted words and their nodes: those of word j are at starts[j]:starts[j+1]."""
 
     words: list[str]
     starts: IntArray
@@ -58,7 +58,7 @@ class _Words:
         return cls(words, starts, nodes, "\n".join(words), lengths)
 
     def matching(self, word: str) -> list[tuple[IntArray, float]]:
-        """Nodes with a word that begins like this one, and those that have the word itself."""
+        """Nodes with a word that begins with this one, and those with exactly this word."""
         low = bisect_left(self.words, word)
         high = bisect_left(self.words, word + "\U0010ffff")
         if low == high:
@@ -80,12 +80,12 @@ class _Words:
 
 
 class ClassIndex:
-    """Which classes of a tree have which words.
+    """An index of the words of all classes of a tree.
 
     Parameters
     ----------
     hierarchy : Hierarchy
-        A tree; the texts of its classes are searched, too.
+        A tree. The texts of its classes are searched, too.
     """
 
     def __init__(self, hierarchy: Hierarchy) -> None:
@@ -97,20 +97,20 @@ class ClassIndex:
         self._length = np.array([len(label) for label in labels], dtype=np.float64)
 
     def find(self, query: str, most: int = 20) -> list[int]:
-        """Find the classes that have all words of a query, the best first.
+        """Find the classes that contain all words of a query, best first.
 
         Parameters
         ----------
         query : str
             Words, or beginnings of words.
         most : int, default=20
-            Return at most so many.
+            The largest number of classes to return.
 
         Returns
         -------
         list of int
-            Their nodes. A class counts more if a word is in its own label and whole; among equals
-            the shorter label, then the smaller number, comes first.
+            The nodes of the classes. Complete words and words in the label of the class itself rank
+            higher. Ties are broken by the shorter label, then by the smaller number.
         """
         words = words_of(query[:500])[:_MOST_WORDS]
         if not words:
@@ -121,13 +121,13 @@ class ClassIndex:
             score = self._score(word)
             own |= score > _ABOVE
             total = np.where((total >= 0) & (score > 0), total + score, -1.0)
-        # A class of which only the labels above match is reached by browsing from there.
+        # If only labels of ancestors match, the class is found by browsing from there.
         found = np.flatnonzero((total > 0) & own)
         order = np.lexsort([found, self._length[found], -total[found]])
         return [int(node) for node in found[order[:most]]]
 
     def _score(self, word: str) -> FloatArray:
-        """How well a word fits to each class."""
+        """How well a word matches each class."""
         tree = self.hierarchy
         score = np.zeros(tree.n_nodes)
         for nodes, more in self._texts.matching(word):
