@@ -137,7 +137,7 @@ def test_weights_may_be_given():
 @pytest.mark.parametrize(
     ("parameters", "params", "message"),
     [
-        ({"voting": "mean"}, {}, "need voting='product'"),
+        ({"voting": "mean"}, {}, "require voting='product'"),
         ({}, {"extra": 1}, "but not 'extra'"),
         ({"models": [("sets", FlatClassifier(multi_label=True))]}, {}, "one path per row"),
     ],

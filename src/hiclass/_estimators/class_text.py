@@ -1,4 +1,4 @@
-"""A classifier by the words of classes, which needs no rows at all."""
+"""A classifier that compares rows with class texts. It needs no training rows."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, groups: Any = None, *, learn: bool = True
     ) -> Any:
-        """As ``fit``; it may be left out to learn what similarities are worth."""
+        """As ``fit``, optionally without learning the weights of similarities."""
         with fitting(self):
             self._check_parameters()
             target = encode_texted(self.hierarchy, self.class_texts, y)
@@ -195,8 +195,8 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
     def _check_vectors(self, X: Any) -> None:
         if self.encoder is None:
             raise TypeError(
-                "X holds numbers, but class texts are compared with texts: give a list of texts, "
-                "or rows that an encoder has made vectors of, and this encoder."
+                "X holds numbers, but the default encoder compares texts. Give a list of texts, or "
+                "pass the encoder that has computed these vectors (encoder=...)."
             )
 
     def _fit_encoder(self, texts: list[str], rows: list[str]) -> tuple[Any, Any]:
@@ -223,13 +223,13 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
         groups: Any,
         learn: bool,
     ) -> TextModels:
-        """Put texts and rows in order of their nodes, and learn what similarities are worth."""
+        """Check the widths of vectors, then sort and learn as in ``_ordered``."""
         if vectors is None:
             vectors = of_texts[:0]
         if vectors.shape[1] != of_texts.shape[1]:
             raise ValueError(
-                f"The rows of X have {vectors.shape[1]} numbers, but the encoder makes vectors of "
-                f"{of_texts.shape[1]} of a text. Give rows that the same encoder has encoded."
+                f"X has {vectors.shape[1]} columns, but the encoder returns vectors of "
+                f"{of_texts.shape[1]} numbers for class texts. Encode X with the same encoder."
             )
         unit = None if groups is None else read_groups(groups, len(target.nodes))
         return self._ordered(target, of_texts, vectors, weights, unit, learn)
@@ -243,7 +243,7 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
         groups: IntArray | None,
         learn: bool = True,
     ) -> TextModels:
-        """Texts and rows in order of their nodes, with what similarities are worth."""
+        """Sort texts and rows by node, and learn the weights of similarities."""
         hierarchy = target.hierarchy
         order = np.lexsort((_place(vectors), target.nodes))
         nodes = target.nodes[order]
@@ -401,11 +401,11 @@ def _place(vectors: Any) -> FloatArray:
 
 
 def check_words(texts: list[str]) -> None:
-    """Refuse texts of which the default encoder can make nothing."""
+    """Refuse texts that have no word for the default encoder."""
     if not any(map(_WORD.search, texts)):
         raise ValueError(
-            f"No text has a letter or a digit, neither those of classes nor those of rows; the "
-            f"first is {shorten(texts[0])!r}. Give texts of words, or an encoder."
+            f"No text has a letter or a digit, neither a class text nor a row; the first text is "
+            f"{shorten(texts[0])!r}. Give texts that have words, or an encoder."
         )
 
 

@@ -331,11 +331,14 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 "or use models without multi_label=True."
             )
         if self.voting != "product":
-            raise ValueError("Class texts need voting='product'.")
+            raise ValueError(
+                f"Class texts require voting='product'; got voting={self.voting!r}. Leave out "
+                f"voting or class_texts."
+            )
         if fit_params:
             raise ValueError(
                 f"fit takes sample_weight and groups with class texts, but not "
-                f"{', '.join(map(repr, fit_params))}: texts of classes become rows, too."
+                f"{', '.join(map(repr, fit_params))}: class texts are additional rows."
             )
 
     def _read_groups(self, groups: Any, n_rows: int) -> IntArray | None:

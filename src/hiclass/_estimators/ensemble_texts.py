@@ -1,8 +1,8 @@
-"""The fit of an ensemble in which some models know the words of classes.
+"""The fit of an ensemble with class texts.
 
-Whatever else is in the ensemble learns from rows and, as more rows, from texts of classes; so it
-knows all classes, also those without rows. How much each model counts depends on the rows of a
-class, and is learned out of fold, where some classes are held out as a whole.
+All models but those by words learn from the rows, and from class texts as additional rows. So they
+know all classes, also those without rows. The weight of a model depends on the number of rows of a
+class. Weights are learned out of fold, with some classes held out completely.
 """
 
 from __future__ import annotations
@@ -44,11 +44,12 @@ from hiclass.model_selection import read_groups
 
 #: The name of the model that ``class_texts`` adds.
 NAME = "class_texts"
-#: So many texts of classes are rows, or as many as there are rows; but one of every class.
+#: At most so many class texts become rows, or as many as there are rows; but at least one of each
+#: class.
 _MOST_TEXTS = 50_000
-#: From so many rows on, one of three folds is held out: its rows are enough to learn from.
+#: With at least so many rows, only one of three folds is held out: its rows are enough.
 _MANY_ROWS = 1000
-#: So many rows, of so many classes, are enough to learn how much each model counts.
+#: So many rows of so many classes are enough to learn the weights of the models.
 _ENOUGH_ROWS, _ENOUGH_CLASSES = 2400, 100
 
 
@@ -78,7 +79,7 @@ class TextEnsemble:
 
 
 def has_words(models: list[tuple[str, Any]], class_texts: Any) -> bool:
-    """Whether an ensemble knows words of classes."""
+    """Whether an ensemble uses class texts."""
     return class_texts is not None or any(isinstance(m, ClassTextClassifier) for _, m in models)
 
 
@@ -94,7 +95,7 @@ def fit_ensemble(
     on_all: bool,
     check: Callable[[Hierarchy], None],
 ) -> TextEnsemble:
-    """Fit models on rows and texts of classes, and learn how much each of them counts.
+    """Fit models on rows and class texts, and learn their weights.
 
     Parameters
     ----------
@@ -138,7 +139,7 @@ def fit_ensemble(
 def _learn(
     found: TextEnsemble, groups: IntArray | None, weighted: bool, on_all: bool
 ) -> TextEnsemble:
-    """Learn how much each model counts, by how many rows a class has."""
+    """Learn the weights of the models, which depend on the number of rows of a class."""
     rows, nodes, joint = found.rows, found.rows.target.nodes, found.joint
     mixture = mixture_of([_kind_of(model) for model in found.models])
     parameters, same = mixture.start, 0.0
@@ -158,7 +159,7 @@ def _learn(
         held_out = [(part, here[out]) for part, out in fit_folds(fit_fold, fold)]
         worlds = held_out
         if most_lose_all(nodes[here], fold) and np.isin(rows.nodes[rows.n_rows :], ends).any():
-            # Then it is learned what the models can do for classes without rows, from all rows.
+            # Then also learn from all rows, scored by models that were fitted on texts only.
             worlds = [*held_out, (fit_fold(np.empty(0, dtype=np.intp)), here)]
         real, weights = rows.X[: rows.n_rows], rows.weights[: rows.n_rows]
         vectors = [_vectors_of(model) for model in found.models]
@@ -186,7 +187,7 @@ def _count_equal(rows: TextRows, joint: EnsembleModels) -> tuple[float, float]:
 
 
 def _folds(nodes: IntArray, hierarchy: Hierarchy, groups: IntArray | None) -> IntArray:
-    """The fold of every row; some classes are held out as a whole, if rows have no groups."""
+    """The fold of every row. Without groups, some classes are held out completely."""
     fold = deal_paths(nodes, hierarchy, groups)
     if groups is not None:
         return fold
@@ -194,7 +195,7 @@ def _folds(nodes: IntArray, hierarchy: Hierarchy, groups: IntArray | None) -> In
 
 
 def _vectors_of(model: Any) -> Any:
-    """The rows as a model by words knows them, in their order; None for other models."""
+    """The vectors of the rows in a model by words, in the order of the rows; otherwise None."""
     if not isinstance(model, ClassTextClassifier):
         return None
     return model._models.rows[np.argsort(model._models.row_numbers)]
@@ -208,7 +209,7 @@ def _kind_of(model: Any) -> str:
 
 
 def _with_words(models: list[tuple[str, Any]], class_texts: Any) -> list[tuple[str, Any]]:
-    """The models, and one that knows the words where there is none."""
+    """The models, with a ``ClassTextClassifier`` added unless there is one."""
     if has_words(models, None):
         return models
     return [*models, (NAME, ClassTextClassifier())]
@@ -227,9 +228,9 @@ def _classes(models: list[tuple[str, Any]], class_texts: Any) -> tuple[Any, Any]
 def _fit(
     model: Any, rows: TextRows, weighted: bool, groups: IntArray | None, *, alone: bool
 ) -> Any:
-    """Fit a copy of a model: on rows alone if it knows words, else on rows and texts.
+    """Fit a copy of a model: on rows only if it is a model by words, otherwise on rows and texts.
 
-    Unless it serves ``alone``, what similarities are worth is learned later.
+    The weights of similarities are learned here only if the model is used ``alone``.
     """
     tree, n = rows.target.hierarchy, rows.n_rows
     model = clone(model).set_params(hierarchy=tree)
@@ -261,7 +262,7 @@ def _refit(
     tree = rows.target.hierarchy
     texts = rows.n_rows + np.flatnonzero(np.isin(rows.nodes[rows.n_rows :], ends))
     with_texts = np.concatenate([some, texts])
-    # As models that learn from rows see it: also an inner class is final that has a text only now.
+    # As in models that learn from rows: an inner class whose only rows are texts is final, too.
     counts = RowCounts(tree, np.bincount(rows.nodes[with_texts], minlength=tree.n_nodes))
     options = find_options(counts, leaf_only=False)
     X, y = take_rows(rows.X, with_texts), take_rows(rows.y, with_texts)
@@ -276,7 +277,7 @@ def _refit(
 
 
 def _without(models: TextModels, some: IntArray, options: Options) -> TextModels:
-    """A model by words that knows some of the rows only."""
+    """The model by words, with some of the rows only."""
     keep = np.flatnonzero(np.isin(models.row_numbers, some))
     near = np.isin(models.text_nodes, models.hierarchy._closure[options.ends].indices)
     part = replace(

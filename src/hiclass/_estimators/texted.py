@@ -1,4 +1,4 @@
-"""Classes with texts: the hierarchy, the texts and the rows of a classifier that knows words."""
+"""Hierarchies with class texts: reading them, and the classes at which paths may end."""
 
 from __future__ import annotations
 
@@ -127,12 +127,15 @@ def _of_texts_and_rows(class_texts: Any, y: Any) -> Hierarchy:
     names = [] if named else [name for name, _ in list_texts(class_texts)]
     if not named and not names:
         raise ValueError(
-            "class_texts is empty: it has no class. Give texts, or leave class_texts out."
+            "class_texts is empty. Give the text of at least one class, or leave class_texts out."
         )
     paths = [name for name in names if isinstance(name, tuple)]
     if y is None:
         if named:
-            raise ValueError("class_texts='labels' needs a hierarchy, or rows with labels.")
+            raise ValueError(
+                "class_texts='labels' needs labels, but there is no hierarchy and y is None. Give "
+                "one of them."
+            )
         tree = Hierarchy.from_paths(paths if paths else names)
         return tree.with_texts(class_texts)
     tree, columns = Hierarchy.from_paths(y), read_paths(y)

@@ -1,4 +1,4 @@
-"""Texts of classes as training rows, for whatever learns from texts."""
+"""Class texts as training rows, for any model that learns from texts."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from hiclass._rows import check_weights
 from hiclass._targets.paths import check_n_labels, decode
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
-#: Texts of a class whose words have at least this similarity say nearly the same.
+#: Texts of a class with at least this similarity are near duplicates.
 _NEAR = 0.6
-#: So many texts are compared at once, and so many of one class.
+#: The numbers of texts that are compared at once: of several classes, and of one class.
 _AT_ONCE, _OF_CLASS = 256, 2048
-#: What the words of a text have.
+#: A character of a word.
 _WORD = re.compile(r"\w")
 
 
@@ -121,7 +121,8 @@ def add_class_texts(
             f"got {max_texts!r}."
         )
     if (X is None) != (y is None):
-        raise ValueError("Give both X and y, or neither.")
+        given, missing = ("y", "X") if X is None else ("X", "y")
+        raise ValueError(f"{given} is given, but {missing} is None. Give both X and y, or neither.")
     rows = with_text_rows(X, encode_texted(hierarchy, class_texts, y), sample_weight, max_texts)
     weights = rows.weights.copy()
     weights[rows.n_rows :] *= weight
@@ -175,10 +176,10 @@ def _choose(
 
 
 def distinct_texts(texts: list[str], nodes: IntArray) -> AnyArray:
-    """Whether each text says something that no earlier text of its class has said.
+    """Whether each text differs enough from the earlier texts of its class.
 
-    What learns from rows gains nothing from the tenth title that differs from others in one common
-    word, but takes as long as for any other row.
+    A model that learns from rows gains nothing from the tenth title that differs from others in one
+    common word, but the title costs as much time as any other row.
 
     Parameters
     ----------
@@ -190,7 +191,7 @@ def distinct_texts(texts: list[str], nodes: IntArray) -> AnyArray:
     Returns
     -------
     ndarray of bool
-        False for a text whose words are similar to those of an earlier one of its class, by TF-IDF.
+        False for a text whose TF-IDF vector is similar to that of an earlier text of its class.
     """
     keep = np.ones(len(texts), dtype=bool)
     if len(np.unique(nodes)) == len(texts) or not any(map(_WORD.search, texts)):

@@ -1,8 +1,8 @@
-"""Probabilities of classes by their words: how similar a row is to texts and rows of each class.
+"""Probabilities of classes from the similarities of a row to the texts and rows of each class.
 
-Five similarities (cosines) are known of a row and a final class: to the nearest of its texts and
-rows, to all texts together, to all texts of the classes above it, to the nearest of its rows, and
-to all of its rows together. Their weights depend on how many rows the class has: see
+A row and a final class have five similarities (cosines): to the nearest text or row of the class,
+to the mean of its texts, to the mean texts of the classes above it, to the nearest of its rows, and
+to the mean of its rows. Their weights depend on the number of rows of the class: see
 :func:`factors_of`.
 """
 
@@ -23,19 +23,19 @@ from hiclass._typing import FloatArray, IntArray
 
 #: Similarities: nearest text or row, all texts, texts above, nearest row, all rows.
 N_SIMILARITIES = 5
-#: The similarity of every parameter, for classes with few rows and with many; what is added for
-#: classes without rows, without texts, and with few rows and many texts; and the similarity to all
-#: texts, where there are many.
+#: The similarity of every parameter, for classes with few rows and with many; constants of classes
+#: without rows, without texts, and with few rows and many texts; and the similarity to the mean of
+#: texts, if there are many.
 FEATURE = np.array([0, 1, 2, 0, 1, 2, 3, 4, 3, 4, BIAS, BIAS, BIAS, 1])
-#: What serves where there are no rows to learn from: of words, and of what an encoder makes of
-#: them; ``benchmarks/class_texts.py --defaults`` learns it from training rows of three taxonomies.
+#: Default parameters, for the default encoder and for other encoders;
+#: ``benchmarks/class_texts.py --defaults`` learns them from training rows of three taxonomies.
 OF_WORDS = np.array([10.0, 2.3, 5.5, 8.7, 0.3, 2.9, 0.0, 0.0, 0.0, 5.6, 0.1, 0.0, 0.2, 5.4])
 OF_MEANINGS = np.array([15.3, 1.0, 2.4, 12.5, 0.3, 1.6, 0.0, 0.0, 0.0, 3.5, 0.1, 0.0, -0.1, 3.7])
-#: By how many rows what is learned is drawn to that. Much: where classes have few rows, those that
-#: are held out have shares of classes that new rows do not have. But what is added for classes
-#: without rows differs from one taxonomy to the next.
+#: The pull to the defaults, as a number of rows. It is strong because held-out rows of small
+#: classes have other class shares than new rows. The constant of classes without rows differs
+#: between taxonomies, so its pull is weak.
 STRENGTH = np.where(np.arange(len(FEATURE)) == 10, 50.0, 1000.0)
-#: With so many rows, a class is half way from one without rows to one with many; so with texts.
+#: With so many rows or texts, weights are halfway between those without and with many of them.
 _FEW_ROWS = _FEW_TEXTS = 4
 #: Vectors with at least this similarity belong to equal texts.
 SAME = 0.999
@@ -44,11 +44,11 @@ _NUMBERS_AT_A_TIME = 1 << 23
 
 
 def factors_of(n_rows: IntArray, n_texts: IntArray) -> FloatArray:
-    """What every parameter is multiplied by, for classes with so many rows and texts.
+    """The factor of every parameter, for classes with these numbers of rows and texts.
 
-    Between classes without rows and those with many, weights change as 1 / (1 + n / 4). All texts
-    together say the less the more there are: they are of many things then. Where rows are few, the
-    number of texts hints at how many rows a class will have.
+    Between classes without rows and those with many, weights change as 1 / (1 + n / 4). The mean of
+    many texts is less informative than that of a few, because they describe different things. If
+    rows are few, the number of texts is a hint at the number of rows that a class will have.
     """
     few = 1 / (1 + n_rows / _FEW_ROWS)
     some = (n_rows > 0).astype(float)
@@ -81,7 +81,7 @@ def are_vectors(X: Any) -> bool:
 
 
 class Profiles:
-    """What the rows of a call are compared with: made once for many chunks of rows."""
+    """The texts and rows that new rows are compared with, prepared once for many chunks."""
 
     def __init__(self, models: TextModels) -> None:
         hierarchy, ends = models.hierarchy, models.options.ends

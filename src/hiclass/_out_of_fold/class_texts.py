@@ -1,7 +1,7 @@
-"""What similarities of rows and classes are worth: learned from rows that are held out.
+"""The weights of similarities between rows and classes, learned from held-out rows.
 
-Nothing is fitted again: a row is compared with the texts, and with the rows of the other folds.
-Some classes are held out as a whole, so that it is also learned what words are worth without rows.
+No encoder is fitted again: a row is compared with the class texts and with the rows of the other
+folds. Some classes are held out completely, to learn the weights of classes without rows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MOST_NUMBERS, _FEWEST_ROWS, _MOST_ROWS = 1_000_000, 96, 2000
 def learn_similarities(
     models: TextModels, nodes: IntArray, fold: IntArray, weights: AnyArray, start: FloatArray
 ) -> TextModels:
-    """Learn what similarities are worth, and give the model these weights.
+    """Learn the weights of similarities, and return the model with them.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ def learn_similarities(
     nodes : ndarray of int
         The most specific node of every row, as ordered in the model.
     fold : ndarray of int
-        The fold of every row; some classes are in one fold as a whole.
+        The fold of every row. All rows of some classes are in one fold.
     weights : ndarray
         Weights of the rows.
     start : ndarray
-        What serves where nothing is learned.
+        The default parameters.
 
     Returns
     -------
@@ -61,13 +61,13 @@ def learn_similarities(
 
 
 def with_parameters(models: TextModels, parameters: FloatArray, same: float = 0.0) -> TextModels:
-    """The model with the weights that follow from parameters, and a bonus for equal texts."""
+    """The model with the weights that follow from parameters, and the bonus of equal texts."""
     weights, bias = class_weights(parameters, text_factors(models), FEATURE, N_SIMILARITIES)
     return replace(models, parameters=parameters, weights=weights, bias=bias, same=same)
 
 
 def text_factors(models: TextModels) -> FloatArray:
-    """What every parameter is multiplied by, for each final class of a model."""
+    """The factor of every parameter, for each final class of a model."""
     ends, n_nodes = models.options.ends, models.hierarchy.n_nodes
     n_rows = np.bincount(models.row_nodes, minlength=n_nodes)[ends]
     return factors_of(n_rows, np.bincount(models.text_nodes, minlength=n_nodes)[ends])
@@ -83,7 +83,7 @@ def _without_rows(models: TextModels, nodes: IntArray, weights: AnyArray) -> lis
 def _held_out(
     models: TextModels, nodes: IntArray, fold: IntArray, weights: AnyArray, k: int
 ) -> list[Held]:
-    """The similarities of some rows of a fold to all else: of classes with rows, and without."""
+    """The similarities of some rows of a fold to the texts and the rows of the other folds."""
     out = np.flatnonzero((fold == k) & (weights > 0))
     rest = np.flatnonzero(fold != k)
     without = replace(models, rows=models.rows[rest], row_nodes=models.row_nodes[rest])

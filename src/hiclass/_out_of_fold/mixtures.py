@@ -1,15 +1,15 @@
-"""Sums of scores whose weights depend on the class: learned from rows that no model has seen.
+"""Weighted sums of features whose weights depend on the class, learned from held-out rows.
 
-The score of a class is a sum of features (similarities, or logarithms of probabilities), each times
-a weight that depends on what is known about the class: how many rows it has, and whether it has
-texts. Probabilities are the softmax over final classes. Parameters are drawn to those that serve
-where nothing is known.
+The score of a class is a sum of features (similarities, or log probabilities). The weight of a
+feature depends on the class: on its number of rows, and on whether it has texts. Probabilities are
+the softmax over final classes. Parameters are pulled to their defaults.
 
-The smallest log loss is not the largest share of right classes: a few rows whose class is out of
-reach pull all weights to them. So parameters are learned twice: first with the log loss, which is
-convex, and from there with a loss that hardly counts such rows (generalised cross entropy). In the
-end all are scaled, which changes no decision, so that the confidence of the most probable class has
-the smallest log loss: the log loss of all classes would make it too small, by the same few rows.
+The smallest log loss does not give the most right predictions: a few rows whose class cannot be
+found dominate it. So parameters are learned twice: first with the log loss, which is convex, and
+from there with a loss that nearly ignores such rows (generalised cross entropy). Then all
+parameters are scaled, which changes no prediction, so that the confidence of the predicted class
+has the smallest log loss. The log loss of all classes would make confidences too small, because of
+the same rows.
 """
 
 from __future__ import annotations
@@ -25,41 +25,41 @@ from scipy.special import expit, logit
 from hiclass._inference.mixing import BIAS, class_weights, sum_scores
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
-#: The share of rows whose class has no rows, among those that are learned from. More than the
-#: eighth of classes that is held out: it costs classes with rows little, and gains others much.
+#: The share of held-out rows whose class has no other rows, by weight. It is larger than the share
+#: of held-out classes, an eighth: classes with rows lose little, and the others gain much.
 UNSEEN_SHARE = 1 / 5
 #: Such a row counts as so many others at most.
 _MOST_WEIGHT = 2.0
-#: So many classes of every row are looked at: those with the largest scores at the start.
+#: The number of candidates of a row: the classes with the largest scores by default parameters.
 N_CANDIDATES = 128
-#: And so many of the others, where it matters how probable all of them are together.
+#: The size of a sample of the other classes, which estimates their total probability.
 _N_SAMPLED = 32
 #: The power of the second loss, (1 - p ** power) / power; 0 would be the log loss.
 _POWER = 0.7
-#: What the mixture believes about equal texts counts as so many rows.
+#: The probability that the mixture gives to classes with an equal text counts as so many rows.
 _BELIEVED = 10.0
 #: At most so much is added to the score of a class with an equal text.
 _MOST_ADDED = 5.0
-#: By what all parameters are scaled in the end, and by how many rows that is drawn to 1.
+#: The scales that are tried in the end, and their pull to 1 as a number of rows.
 _SCALES, _DOUBT = np.exp(np.linspace(-2.0, 2.0, 81)), 100.0
 
 
 @dataclass(frozen=True)
 class Held:
-    """What the scores of rows that were held out are made of.
+    """The features of held-out rows, times the factors of the parameters.
 
     Attributes
     ----------
     design : ndarray of shape (n_parameters, n_rows, n_candidates)
-        What every parameter is multiplied by; the first candidate is the true class.
+        The value that each parameter is multiplied by. The first candidate is the true class.
     weights : ndarray of shape (n_rows,)
         Weights of the rows.
     same : ndarray of bool of shape (n_rows, n_candidates)
         Whether a candidate has a text or a row that is equal to the row.
     rest : ndarray of shape (n_parameters, n_rows, n_sampled)
-        As ``design``, for a sample of the classes that are no candidates.
+        As ``design``, for a sample of the classes that are not candidates.
     each : float
-        How many of these classes each of the sample stands for.
+        The number of such classes that each class of the sample represents.
     """
 
     design: FloatArray
@@ -90,18 +90,18 @@ def hold(
     weights: AnyArray,
     same: AnyArray,
 ) -> Held:
-    """Keep of some rows what is needed to learn from them.
+    """Keep the candidates of some rows, and a sample of the other classes.
 
     Parameters
     ----------
     features : ndarray of shape (n_features, n_rows, n_final)
-        What the score of a class is made of.
+        The features of rows and classes.
     factors : ndarray of shape (n_parameters, n_final)
-        What every parameter is multiplied by, for each class.
+        The factor of every parameter, for each class.
     feature : ndarray of int of shape (n_parameters,)
-        The feature that each parameter belongs to; ``BIAS`` for what is added.
+        The feature that each parameter belongs to; ``BIAS`` for a constant.
     start : ndarray of shape (n_parameters,)
-        What serves where nothing is known.
+        The default parameters.
     right : ndarray of int of shape (n_rows,)
         The column of the true class.
     weights : ndarray of shape (n_rows,)
@@ -136,7 +136,7 @@ def hold(
 def _design(
     features: FloatArray, factors: FloatArray, feature: IntArray, found: IntArray
 ) -> FloatArray:
-    """What every parameter is multiplied by, for some classes of every row."""
+    """The values that parameters are multiplied by, for some classes of every row."""
     design = np.empty((len(feature), *found.shape), dtype=np.float32)
     everyone = np.arange(len(found))[:, None]
     for j in np.unique(feature).tolist():
@@ -147,10 +147,10 @@ def _design(
 
 
 def unseen_weight(n_seen: int, n_unseen: int) -> float:
-    """The weight of a row of a class without rows, so that such rows have their share.
+    """The weight of a row whose class has no other rows, so that such rows have their share.
 
-    Where most classes have one row, most would have none left when it is held out, which says
-    nothing about classes that have one.
+    The weight is limited: if most classes have one row, most have none left when it is held out,
+    which tells nothing about classes with one row.
     """
     if not n_seen or not n_unseen:
         return 0.0
@@ -160,19 +160,19 @@ def unseen_weight(n_seen: int, n_unseen: int) -> float:
 def learn_mixture(
     parts: list[Held], feature: IntArray, start: FloatArray, strength: float | FloatArray
 ) -> FloatArray:
-    """Learn the parameters with which most true classes come first.
+    """Learn the parameters for which the true class has the largest score most often.
 
     Parameters
     ----------
     parts : list of Held
         Rows that were held out.
     feature : ndarray of int of shape (n_parameters,)
-        The feature that each parameter belongs to; ``BIAS`` for what is added. Parameters of
-        features are not negative.
+        The feature that each parameter belongs to; ``BIAS`` for a constant. Parameters of features
+        are not negative.
     start : ndarray of shape (n_parameters,)
-        What serves where nothing is known.
+        The default parameters.
     strength : float or ndarray of shape (n_parameters,)
-        By how many rows parameters are drawn to ``start``, in relation to it.
+        The pull of relative changes to ``start``, as a number of rows.
 
     Returns
     -------
@@ -189,8 +189,8 @@ def learn_mixture(
 
 
 def _doubt(parts: list[Held], parameters: FloatArray, scale: float) -> float:
-    """The log loss of confidences: of whether the class with the largest score is the true one."""
-    # Where all is right out of fold, the least loss would be without any doubt.
+    """The log loss of confidences: whether the class with the largest score is the true one."""
+    # Without the pull, confidences would be 1 if all held-out rows are right.
     total = _DOUBT / 2 * np.log(scale) ** 2
     for part in parts:
         each, sums = part.exponentials(parameters, scale)
@@ -203,11 +203,11 @@ def _doubt(parts: list[Held], parameters: FloatArray, scale: float) -> float:
 def weigh_same(
     parts: list[Held], parameters: FloatArray, counted: tuple[float, float] | None = None
 ) -> float:
-    """Learn what to add to the score of a class that has a text equal to the row to classify.
+    """Learn the bonus of a class that has a text or a row equal to the row to classify.
 
-    A similarity cannot express it: in some taxonomies, equal texts have equal classes; in others,
-    a name occurs twice only if it is ambiguous. So the mean probability of such classes becomes
-    the share of rows for which they are right.
+    The weight of a similarity cannot express this: in some taxonomies, equal texts have equal
+    classes; in others, a name occurs twice only if it is ambiguous. With the bonus, the mean
+    probability of such classes is the share of rows for which they are right.
 
     Parameters
     ----------
@@ -252,9 +252,9 @@ def _least(
     pull: FloatArray,
     power: float,
 ) -> FloatArray:
-    """The parameters with the least loss, drawn to the start."""
+    """The parameters with the smallest loss, including the pull to the start."""
     total = sum(float(part.weights.sum()) for part in parts)
-    # A parameter that is twice, or none of, what was expected costs as much as one of 1 would.
+    # The pull is relative to the start, or absolute if that is smaller than 1.
     scale = np.maximum(np.abs(start), 1.0)
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
@@ -278,7 +278,7 @@ def scores_of(design: FloatArray, parameters: FloatArray) -> FloatArray:
 
 
 def loss_of(part: Held, parameters: FloatArray, power: float = 0.0) -> tuple[float, FloatArray]:
-    """The loss of some rows, and its slope: the log loss, or one that counts lost rows less."""
+    """The loss of some rows and its gradient: the log loss, or generalised cross entropy."""
     flat = part.design.reshape(len(parameters), -1)
     scores = scores_of(part.design, parameters)
     scores -= scores.max(axis=1, keepdims=True)

@@ -1,10 +1,9 @@
-"""How much words count against rows: learned out of fold, by how many rows a class has.
+"""The weights of models by words and of models that learn from rows, learned out of fold.
 
-The score of a class is a sum: the logarithm of the probability that each model that learns from
-rows has for it, and the similarities that each model by words knows, each times a weight that
-depends on how many rows the class and its siblings have. All weights are learned together. Some
-classes are held out as a whole, so that it is known what the models can do for a class without
-rows.
+The score of a class is a weighted sum: of the log probabilities of the models that learn from rows,
+and of the similarities of the models by words. The weights depend on the number of rows of the
+class and of its siblings. All weights are learned together. Some classes are held out completely,
+to learn the weights of classes without rows.
 """
 
 from __future__ import annotations
@@ -35,21 +34,20 @@ from hiclass._state import EnsembleModels, TextModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
-#: Weights are learned from about so many numbers of a fold, and from so many rows at least and at
-#: most.
+#: About so many numbers (rows times classes) of a fold are used to learn the weights, but at least
+#: and at most so many rows.
 _MOST_NUMBERS, _FEWEST_ROWS, _MOST_ROWS = 2_000_000, 96, 2000
-#: By how many rows the weight of a model that learns from rows is drawn to what serves where
-#: nothing is learned.
+#: The pull of the weight of a model that learns from rows to its default, as a number of rows.
 _STRENGTH = 1000.0
-#: With so many rows, a class is half way from one without rows to one with many.
+#: With so many rows, the weights of a class are halfway between those without and with many rows.
 _FEW_ROWS = 4
-#: The kinds of models: those that learn from rows, those that know words, and those that know what
-#: words mean, by an encoder.
+#: The kinds of models: models that learn from rows, models by words with the default encoder, and
+#: models by words with another encoder.
 ROWS, WORDS, MEANINGS = "rows", "words", "meanings"
-#: What serves where nothing is learned, by the kinds that are there; ``benchmarks/class_texts.py
-#: --defaults`` learns it from training rows of three taxonomies. Of a model that learns from rows:
-#: its weight for classes with many rows, with few beside siblings with many, and with few as all
-#: siblings. Of the others: what ``FEATURE`` names.
+#: Default parameters, for each combination of kinds; ``benchmarks/class_texts.py --defaults``
+#: learns them from training rows of three taxonomies. A model that learns from rows has three
+#: weights: for classes with many rows, with few rows but siblings with many, and with few rows like
+#: all siblings. The parameters of the others are in the order of ``FEATURE``.
 STARTS: dict[frozenset[str], dict[str, tuple[float, ...]]] = {
     frozenset([WORDS]): {
         ROWS: (1.0, 1.2, 1.2),
@@ -65,24 +63,24 @@ STARTS: dict[frozenset[str], dict[str, tuple[float, ...]]] = {
         MEANINGS: (7.9, 0.5, 1.8, 3.6, 0.1, 4.9, 0.0, 0.0, 0.0, 1.0, 0.1, 0.0, 0.0, 1.9),
     },
 }
-#: What serves for a model by words that is used alone.
+#: Default parameters of a model by words that is used alone.
 _ALONE = {WORDS: OF_WORDS, MEANINGS: OF_MEANINGS}
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """The parameters of an ensemble: what they start from, and what they belong to.
+    """The parameters of an ensemble: their defaults, and the features that they belong to.
 
     Attributes
     ----------
     kinds : sequence of str
         ``ROWS``, ``WORDS`` or ``MEANINGS`` for each model.
     start : ndarray of shape (n_parameters,)
-        What serves where nothing is learned.
+        The default parameters.
     feature : ndarray of int of shape (n_parameters,)
-        The feature that each belongs to; ``BIAS`` for what is added.
+        The feature that each belongs to; ``BIAS`` for a constant.
     strength : ndarray of shape (n_parameters,)
-        By how many rows what is learned is drawn to the start.
+        The pull to the start, as a number of rows.
     of_model : list of slice
         The parameters of each model.
     """
@@ -95,7 +93,7 @@ class Mixture:
 
     @property
     def compares(self) -> int:
-        """The model that finds equal texts: the first that knows words, or what they mean."""
+        """The model that finds equal texts: the first with the default encoder, if there is one."""
         kind = WORDS if WORDS in self.kinds else MEANINGS
         return self.kinds.index(kind)
 
@@ -127,7 +125,7 @@ def mixture_of(kinds: Sequence[str]) -> Mixture:
 
 
 def factors_of(hierarchy: Hierarchy, ends: IntArray, nodes: IntArray) -> FloatArray:
-    """What the parameters of a model that learns from rows are multiplied by, for each class."""
+    """The factors of the parameters of a model that learns from rows, for each class."""
     own = np.bincount(nodes, minlength=hierarchy.n_nodes)
     total = np.concatenate([[0], np.cumsum(own)])
     below = total[hierarchy.subtree_end] - total[:-1]
@@ -141,8 +139,8 @@ def with_class_weights(
 ) -> EnsembleModels:
     """The ensemble with the weights that follow from parameters, and from the nodes of rows.
 
-    What similarities are worth is part of the models by words; so their probabilities count as they
-    are. The first of them adds ``same`` for equal texts.
+    Models by words contain the weights of their similarities, so their weight in the ensemble is 1.
+    The first of them adds ``same`` for equal texts.
     """
     factors = factors_of(joint.hierarchy, joint.options.ends, nodes)
     weights, members = np.ones((len(joint.members), factors.shape[1])), list(joint.members)
@@ -165,7 +163,7 @@ def learn_words_and_rows(
     mixture: Mixture,
     equal: tuple[float, float],
 ) -> tuple[FloatArray, float, list[tuple[FloatArray, float]]]:
-    """Learn how much each model counts, by how many rows a class has.
+    """Learn the weights of the models, which depend on the number of rows of a class.
 
     Parameters
     ----------
@@ -174,7 +172,7 @@ def learn_words_and_rows(
     X : rows
         All training rows.
     vectors : list
-        The rows as each of the models by words knows them; None for the other models.
+        The vectors of the rows in each model by words; None for the other models.
     nodes : ndarray of int
         Their most specific nodes.
     weights : ndarray
@@ -191,7 +189,7 @@ def learn_words_and_rows(
     same : float
         What is added to the score of a class that has a text equal to the row.
     alone : list of (ndarray, float)
-        Both of each model by words, if it is used alone; without numbers for other models.
+        Both for each model by words, if it is used alone. Empty for other models.
     """
     parts: list[Held] = []
     weights = mean_one(weights)
@@ -201,7 +199,7 @@ def learn_words_and_rows(
         out = out[np.isin(nodes[out], joint.options.ends) & (weights[out] > 0)]
         has_rows = np.isin(nodes[out], rest)
         seen, unseen = (_some(rows, joint) for rows in (out[has_rows], out[~has_rows]))
-        # Where no class has rows, all are alike.
+        # If no class has rows, all rows have the same weight.
         weight = unseen_weight(len(seen), len(unseen)) if len(rest) else 1.0
         if not weight:
             unseen = unseen[:0]
@@ -229,8 +227,8 @@ def count_equal(
 ) -> tuple[float, float]:
     """Count the rows that are equal to another row or to a text, and those of the same class.
 
-    All classes are compared: what is learned from a part of the taxonomy would miss most of the
-    names that belong to several classes.
+    All classes are compared. A part of the taxonomy would miss most of the names that belong to
+    several classes.
 
     Parameters
     ----------
@@ -267,7 +265,7 @@ def hold_rows(
     weights: AnyArray,
     rest: IntArray,
 ) -> list[Held]:
-    """What the scores of some rows are made of, by an ensemble that has not seen them."""
+    """The features of some rows, from an ensemble that was not fitted on them."""
     ends = joint.options.ends
     of_rows = factors_of(joint.hierarchy, ends, rest)
     factors = [text_factors(m) if isinstance(m, TextModels) else of_rows for m in joint.members]
@@ -289,7 +287,7 @@ def hold_rows(
 
 
 def most_lose_all(nodes: IntArray, fold: IntArray) -> bool:
-    """Whether most classes have no rows left where a fold is held out: there are too few rows."""
+    """Whether most rows of a fold have a class without any row in the other folds."""
     left = [np.isin(nodes[fold == k], nodes[fold != k]) for k in np.unique(fold[fold >= 0])]
     return not left or bool(np.concatenate(left).mean() < 0.5)
 
