@@ -109,7 +109,8 @@ def _as_weights_are(X: Any, weights: Any, estimator: Any) -> Any:
     if X.dtype == weights.dtype or not isinstance(estimator, FastLinearSVC) or not sp.issparse(X):
         return X
     if not is_csr(X) or not X.has_canonical_format:
-        return X.astype(weights.dtype)
+        # A copy: SciPy 1.10 adds them up in place, in arrays that may be those of the user.
+        return X.copy().astype(weights.dtype)
     return csr_like(X, X.data.astype(weights.dtype), X.indices, X.indptr, X.shape[1])
 
 

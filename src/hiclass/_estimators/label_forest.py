@@ -24,13 +24,13 @@ from hiclass._compat import (
     Interval,
     StrOptions,
     check_is_fitted,
-    check_sample_weight,
     validate_data,
     validate_parameter_constraints,
 )
 from hiclass._engine.progress import Progress
 from hiclass._estimators.forest import features_per_split
 from hiclass._linear.label_ridge import read_indicator
+from hiclass._rows import check_weights
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
 #: The number of trees that are fitted together. They are reduced before the next ones are fitted.
@@ -181,11 +181,9 @@ class MultiLabelForestClassifier(ClassifierMixin, BaseEstimator):
             multi_output=True,
         )
         self.classes_, labels = read_indicator(y)
-        weight = None
-        if sample_weight is not None:
-            weight = check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
+        weight = check_weights(sample_weight, X)
+        if weight is not None:
+            weight = weight.astype(np.float64)
             kept = np.flatnonzero(weight > 0)
             X, labels, weight = X[kept], labels[kept], weight[kept]
         rng = check_random_state(self.random_state)
