@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 from _common import environment, run_child, table, write_json, write_section
+from _embedding_prototypes import SharedRidge, WarmLogistic
 
 RESULT = Path(__file__).parent / "results" / "embeddings.json"
 #: Rows to learn from, rows to test, columns, children per node, whether the tree says something,
@@ -164,6 +165,11 @@ def models() -> dict[str, Callable[[], Any]]:
         "per parent, LinearSVC": lambda: parent(LinearSVC(random_state=0)),
         "per parent, KernelRidgeClassifier(n_landmarks=1000)": lambda: parent(kernel),
         "network on the CPU": network,
+        "prototype, per parent, ridge with summed Gram matrices": lambda: SharedRidge(
+            one_matrix=False
+        ),
+        "prototype, per parent, ridge with one Gram matrix": lambda: SharedRidge(one_matrix=True),
+        "prototype, flat, logistic regression warm-started along the tree": WarmLogistic,
     }
 
 

@@ -25,6 +25,7 @@ from hiclass.torch import (
     HierarchicalHead,
     HierarchicalLoss,
     HierarchicalSoftmaxClassifier,
+    _feed,
     _replay,
 )
 
@@ -117,6 +118,27 @@ def decide_on_sets(data: Data) -> None:
         host = on_cpu(model).predict(data.X[:n])
         found = model.predict(data.X[:n])
         assert np.mean([set(a) == set(b) for a, b in zip(found, host, strict=True)]) > 0.99
+
+
+@step
+def learn_in_a_stream_of_the_caller(data: Data) -> None:
+    """Rows are not sent to memory that a stream of the caller is still going to write to."""
+    if data.device != "cuda":
+        return
+    X = np.arange(4_000_000, dtype=np.float32).reshape(-1, 40)
+    expected = data.model(precision="float32").fit(data.X, data.y).loss_curve_
+    with torch.cuda.stream(torch.cuda.Stream()):
+        used = torch.empty(X.shape, device="cuda")
+        torch.cuda._sleep(10**9)
+        used.fill_(-1)  # still to come when rows are sent
+        place = used.data_ptr()
+        del used
+        with _feed.Sending(X, torch.device("cuda")) as sent:
+            there = sent.take()
+        assert there.data_ptr() == place
+        np.testing.assert_array_equal(there.cpu().numpy(), X)
+        model = data.model(precision="float32").fit(data.X, data.y)
+    np.testing.assert_allclose(model.loss_curve_, expected, rtol=0.01)
 
 
 @step

@@ -92,6 +92,7 @@ def test_rows_that_stay_are_scaled_once(hard, monkeypatch, half):
     assert trainer.settings.half == half
     rows = Rows(X, np.zeros(len(X), dtype=int), _Layout(), None)
     monkeypatch.setattr(_feed, "_PIECE", 7 * 6 * 4)
+    monkeypatch.setattr(_feed, "_STAGED", 5 * 6 * 4)
     monkeypatch.setattr(_feed, "fits", lambda X, device: True)
     cpu = torch.device("cpu")
     with _feed.Sending(X, cpu) as sent:
@@ -134,6 +135,27 @@ def test_rows_are_not_sent_where_they_do_not_stay(hard, monkeypatch):
     monkeypatch.undo()
     expected = network(max_epochs=3).fit(X, y).predict_node_proba(X)
     np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_rows_wait_for_the_stream_of_the_caller_whose_memory_they_take():
+    import torch
+
+    from hiclass.torch import _feed
+
+    if not torch.cuda.is_available():
+        pytest.skip("needs a GPU; benchmarks/gpu_smoke.py has the same step")
+    device = torch.device("cuda")
+    X = np.arange(4_000_000, dtype=np.float32).reshape(-1, 40)
+    with torch.cuda.stream(torch.cuda.Stream()):
+        used = torch.empty(X.shape, device=device)
+        torch.cuda._sleep(10**9)
+        used.fill_(-1)  # still to come when rows are sent
+        place = used.data_ptr()
+        del used
+        with _feed.Sending(X, device) as sent:
+            there = sent.take()
+        assert there.data_ptr() == place
+        np.testing.assert_array_equal(there.cpu().numpy(), X)
 
 
 def test_rows_stay_only_on_a_gpu_and_only_if_they_fit(monkeypatch):

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from hiclass._labels.identity import group_by_identity
 from hiclass._typing import AnyArray, IntArray
 
 #: Kinds of labels whose values can all be compared with each other.
@@ -293,6 +294,8 @@ def _encode(column: Any, place: str, name: str) -> Encoded:
             f"{place} is a structured array ({column.dtype}). For one path per row, pass its "
             f"fields as columns, for example pandas.DataFrame({name})."
         )
+    if kind == "O" and (shared := group_by_identity(column)) is not None:
+        return _encode_shared(column, *shared, place)
     items = column.tolist()
     if kind in "mM" and int in map(type, items):
         raise TypeError(
@@ -301,6 +304,15 @@ def _encode(column: Any, place: str, name: str) -> Encoded:
         )
     codes, values, first_missing = _encode_objects(items, place)
     return codes, values.astype(column.dtype) if kind in "US" else values, first_missing
+
+
+def _encode_shared(column: AnyArray, first: IntArray, codes: IntArray, place: str) -> Encoded:
+    """Encode rows that share objects: every object once."""
+    try:
+        ranks, values, missing = _encode_objects(column[first].tolist(), place)
+    except (TypeError, ValueError):  # again, with all rows: the message names the row
+        return _encode_objects(column.tolist(), place)
+    return ranks[codes], values, missing and (int(first[missing[0]]), missing[1])
 
 
 def _encode_integers(column: AnyArray) -> tuple[IntArray, AnyArray]:

@@ -140,7 +140,7 @@ def cut(n_rows: int, size: int, team: Team) -> tuple[IntArray, IntArray]:
         Where each step begins among these, and the end of the last one.
     """
     place = np.arange(n_rows)
-    mine = place[place % size % team.size == team.rank]
+    mine = place if team.size == 1 else place[place % size % team.size == team.rank]
     starts = np.arange(0, n_rows + size, size)
     return mine, np.searchsorted(mine, np.minimum(starts, n_rows))
 

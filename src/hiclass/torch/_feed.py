@@ -33,8 +33,10 @@ T = TypeVar("T")
 _AHEAD = 4
 #: Rows stay on a device if they take at most this share of its free memory.
 _MOST_OF_MEMORY = 0.4
-#: They are moved and scaled in pieces of so many bytes.
+#: They are scaled in pieces of so many bytes.
 _PIECE = 1 << 28
+#: On the way they are in so many pieces of pinned memory, of so many bytes.
+_N_STAGED, _STAGED = 3, 1 << 25
 
 
 def prefetched(batches: Iterable[Batch], device: Any) -> Generator[Batch | Packed, None, None]:
@@ -126,27 +128,32 @@ class _CudaLane:  # pragma: no cover (needs a GPU: benchmarks/gpu_smoke.py runs 
 
 
 class _Slot:
-    """Pinned memory for one batch."""
+    """Pinned memory for one batch, or for a piece of rows."""
 
     def __init__(self) -> None:
         self._memory = self._room = torch.empty(0, dtype=torch.uint8)
         self._array = self._room.numpy()
         self.copied: Any = None
 
-    def put(self, batch: Batch) -> tuple[Form, Tensor]:
-        """A batch in pinned memory, as soon as the one that was here has been copied."""
+    def room(self, n_bytes: int) -> Tensor:
+        """So many bytes, as soon as what was here has been copied."""
         if self.copied is not None:
             self.copied.synchronize()
-        form = Form.of(batch)
-        if len(self._array) != form.n_bytes:
-            if len(self._memory) < form.n_bytes:
+        if len(self._array) != n_bytes:
+            if len(self._memory) < n_bytes:
                 # Some room to spare: batches of sparse rows differ.
-                size = form.n_bytes + form.n_bytes // 4
+                size = n_bytes + n_bytes // 4
                 self._memory = torch.empty(size, dtype=torch.uint8, pin_memory=True)
-            self._room = self._memory[: form.n_bytes]
+            self._room = self._memory[:n_bytes]
             self._array = self._room.numpy()
+        return self._room
+
+    def put(self, batch: Batch) -> tuple[Form, Tensor]:
+        """A batch in pinned memory."""
+        form = Form.of(batch)
+        room = self.room(form.n_bytes)
         form.fill(self._array, batch)
-        return form, self._room
+        return form, room
 
 
 # -- rows that stay on a device ----------------------------------------------------------------
@@ -191,9 +198,10 @@ class Sending:
         if not sp.issparse(X) and fits(X, device):
             rows = as_tensors(X)[0]
             self._there = torch.empty(rows.shape, device=device)
-            n = _rows_per_piece(X)
+            copy = _Staging(device).copy if self._there.is_cuda else _copy
+            n = _rows_per_piece(X, _STAGED)
             self._parts = [
-                self._pool.submit(_send, rows[i : i + n], self._there[i : i + n])
+                self._pool.submit(copy, rows[i : i + n], self._there[i : i + n])
                 for i in range(0, len(rows), n)
             ]
 
@@ -205,28 +213,52 @@ class Sending:
         self.take()
 
     def take(self) -> Tensor | None:
-        """Wait for the rows and hand them over, once; None if they were not moved."""
+        """Wait for the rows and hand them over, once; None if they were not moved.
+
+        What the caller computes on the GPU from now on finds all rows there.
+        """
         there, self._there = self._there, None
         parts, self._parts = self._parts, []
-        for part in parts:
-            if not part.cancelled():
-                part.result()
+        try:
+            for part in parts:
+                if not part.cancelled():
+                    part.result()
+        finally:
+            if there is not None and there.is_cuda:  # pragma: no cover
+                current = torch.cuda.current_stream(there.device)
+                current.wait_stream(streams_of(there.device).copying)
         return there
 
 
-def _send(rows: Tensor, there: Tensor) -> None:
-    """Copy rows, beside what the GPU computes."""
-    if there.is_cuda:  # pragma: no cover
-        stream = streams_of(there.device).copying
-        stream.wait_stream(torch.cuda.current_stream(there.device))  # its memory may be in use
-        with torch.cuda.stream(stream):
-            there.copy_(rows)
-        return
+def _copy(rows: Tensor, there: Tensor) -> None:
     there.copy_(rows)
 
 
-def _rows_per_piece(X: Any) -> int:
-    return max(1, _PIECE // max(4 * X.shape[1], 1))
+class _Staging:  # pragma: no cover (needs a GPU: benchmarks/gpu_smoke.py runs it)
+    """Copies rows by way of pinned memory, beside what the GPU computes.
+
+    All threads of PyTorch copy rows into pinned memory while the GPU fetches those before. It is
+    made by the thread that calls ``fit``: only there, the stream in use is that of the caller.
+    """
+
+    def __init__(self, device: Any) -> None:
+        self._stream = streams_of(device).copying
+        # The memory that rows are copied to may still be in use by what the caller has started.
+        self._stream.wait_stream(torch.cuda.current_stream(device))
+        self._slots = cycle([_Slot() for _ in range(_N_STAGED)])
+
+    def copy(self, rows: Tensor, there: Tensor) -> None:
+        """Copy a piece; the call returns as soon as its rows may be changed."""
+        slot = next(self._slots)
+        staged = slot.room(4 * rows.numel()).view(torch.float32).view(rows.shape)
+        staged.copy_(rows)
+        with torch.cuda.stream(self._stream):
+            there.copy_(staged, non_blocking=True)
+            slot.copied = self._stream.record_event()
+
+
+def _rows_per_piece(X: Any, n_bytes: int = _PIECE) -> int:
+    return max(1, n_bytes // max(4 * X.shape[1], 1))
 
 
 def _bytes_of(X: Any) -> int:

@@ -264,13 +264,15 @@ def fit_network(
     mine, cuts = cut(len(rows), size, team)
     n_steps = len(cuts) - 1
     total = n_steps * course.max_epochs
-    ahead = None if sent is None else sent.take()
-    source = stay_on(rows, trainer.device, trainer.scale, ahead)
-    del ahead
 
     @lru_cache(2)
     def order(i: int) -> IntArray:
         return np.random.default_rng([seed, i]).permutation(len(rows))[mine]
+
+    order(0)  # while rows are still on their way
+    ahead = None if sent is None else sent.take()
+    source = stay_on(rows, trainer.device, trainer.scale, ahead)
+    del ahead
 
     def batches(i: int, n_known: int) -> Iterator[Batch]:
         yield from source.batches(order(i), cuts[n_known:])

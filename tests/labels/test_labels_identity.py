@@ -1,0 +1,72 @@
+"""Rows that share the objects of their labels are grouped by address."""
+
+import numpy as np
+import pytest
+
+from hiclass._labels import columns, identity
+
+
+def shared(n, n_objects, seed=0):
+    names = np.array([f"label {i}" for i in range(n_objects)], dtype=object)
+    return names[np.random.default_rng(seed).integers(n_objects, size=n)]
+
+
+def test_rows_are_grouped_by_the_object_that_they_refer_to():
+    a, b = "one label", "another label"
+    twin = "".join(["one ", "label"])
+    assert twin == a
+    assert twin is not a
+    column = np.array([b, a, twin, a, b] * 2000, dtype=object)
+    first, codes = identity.group_by_identity(column)
+    assert first.tolist() == [0, 1, 2]
+    assert codes[:5].tolist() == [0, 1, 2, 1, 0]
+    assert (codes.reshape(-1, 5) == codes[:5]).all()
+
+
+def test_few_rows_and_rows_with_objects_of_their_own_are_not_grouped():
+    assert identity.group_by_identity(shared(4095, 3)) is None
+    own = np.array([f"label {i % 7}" for i in range(20_000)], dtype=object)
+    assert identity.group_by_identity(own) is None
+
+
+@pytest.mark.parametrize("n_keys", [1, 300, 5000])
+def test_first_rows_are_those_of_a_sort(n_keys):
+    keys = np.random.default_rng(0).integers(n_keys, size=20_000).astype(np.uint64) * np.uint64(16)
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    np.testing.assert_array_equal(identity._first_rows(keys), first[inverse])
+
+
+def test_keys_that_no_hash_tells_apart_are_given_up(monkeypatch):
+    monkeypatch.setattr(identity, "_FACTORS", (0, 0))
+    assert identity._first_rows(np.array([1, 2, 3, 1], dtype=np.uint64)) is None
+    monkeypatch.setattr(identity, "_FACTORS", (0, 0, 0x9E3779B97F4A7C15))
+    assert identity._first_rows(np.array([1, 2, 3, 2], dtype=np.uint64)).tolist() == [0, 1, 2, 1]
+
+
+def test_labels_read_the_same_by_identity_and_by_value(monkeypatch):
+    y = np.column_stack([shared(9000, 4, 1), shared(9000, 50, 2)])
+    y[5:9, 1] = None
+    y[3, 1] = ""
+    by_identity = columns.read_labels(y)
+    monkeypatch.setattr(columns, "group_by_identity", lambda column: None)
+    by_value = columns.read_labels(y)
+    for a, b in zip(by_identity.codes, by_value.codes, strict=True):
+        np.testing.assert_array_equal(a, b)
+    for a, b in zip(by_identity.values, by_value.values, strict=True):
+        assert a.tolist() == b.tolist()
+    assert by_identity.missing == by_value.missing == ""
+    assert by_identity.dtype == by_value.dtype
+
+
+@pytest.mark.parametrize(
+    ("label", "error", "message"),
+    [
+        (3, ValueError, r"mixes types: row 0 has 'label \d' \(str\), row 8000 has 3 \(int\)"),
+        ([1], TypeError, r"has \[1\] in row 8000, a list, which cannot be a label"),
+    ],
+)
+def test_messages_name_the_row_also_where_rows_share_objects(label, error, message):
+    y = shared(9000, 4)
+    y[8000] = label
+    with pytest.raises(error, match=message):
+        columns._encode(y, "y", "y")
