@@ -1,6 +1,6 @@
 """Classifiers of embeddings.py that the library does not have: many linear problems share work.
 
-Both learn one path per row, all of the same length, and are no more than what a measurement needs.
+Both learn one path per row that ends at a leaf, and are no more than what a measurement needs.
 """
 
 from typing import Any
@@ -72,7 +72,7 @@ class SharedRidge:
         scores = X @ self.coef.T + self.bias
         nodes = np.zeros(len(X), dtype=np.intp)
         for _ in range(self.tree.depth):
-            for node in np.unique(nodes):
+            for node in np.unique(nodes[~self.tree.is_leaf[nodes]]):
                 at, children = np.flatnonzero(nodes == node), self.tree.children(node)
                 nodes[at] = children[scores[np.ix_(at, children)].argmax(axis=1)]
         return paths_of(self.tree, nodes)
@@ -92,14 +92,17 @@ class WarmLogistic:
         """Learn rows."""
         self.tree, nodes = Hierarchy.from_paths(y, return_nodes=True)
         coef, bias = np.zeros((self.tree.n_nodes, X.shape[1])), np.zeros(self.tree.n_nodes)
-        paths = np.asarray(self.tree._paths[nodes])
+        paths = self.tree._paths[nodes].copy()
+        for level in range(1, paths.shape[1]):  # a path that is over stays at its leaf
+            paths[:, level] = np.where(paths[:, level] < 0, paths[:, level - 1], paths[:, level])
         for level in range(paths.shape[1]):
             is_last = level == paths.shape[1] - 1
             model = LogisticRegression(
                 C=10, max_iter=self.max_iter if is_last else self.n_steps, warm_start=True
             )
             model.classes_ = np.unique(paths[:, level])
-            above = self.tree.parent[model.classes_]
+            levels = self.tree.levels[model.classes_]
+            above = np.where(levels > level, self.tree.parent[model.classes_], model.classes_)
             model.coef_, model.intercept_ = coef[above], bias[above]
             model.fit(X, paths[:, level])
             coef[model.classes_], bias[model.classes_] = model.coef_, model.intercept_
@@ -113,4 +116,5 @@ class WarmLogistic:
 
 def paths_of(tree: Hierarchy, nodes: Any) -> Any:
     """The labels on the way to nodes."""
-    return tree.labels[np.asarray(tree._paths[nodes])]
+    paths = tree._paths[nodes]
+    return np.where(paths < 0, "", tree.labels[paths])

@@ -12,19 +12,29 @@ standardised or stretched column by column.
 
 The grid: the loss over all leaves with three learning rates and three penalties, the loss of the
 siblings with three learning rates, twice and half as many epochs, and a linear model or an
-embedding. A file that exists is completed: what it holds already is not run again. At last the
-defaults, and those before them, are compared on the test rows of the texts.
+embedding. A file that exists is completed: what it holds already is not run again.
+
+    python network_defaults.py --data DATA --before OTHER/src --output results/network_defaults.json
+
+compares the defaults with those of another checkout on the test rows of the texts: hF, and the
+processor seconds of a fit in one thread, for ``--seeds`` seeds, by turns, each in a new process.
 """
 
 import argparse
 import json
+import os
+import subprocess
+import sys
+import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from _common import environment, table, write_json, write_section
+from scipy import stats
 
 RESULT = Path(__file__).parent / "results" / "network_defaults.json"
 #: Rows, branches per level, noise, whether the tree helps, and what is done to columns.
@@ -150,56 +160,88 @@ def run_set(name: str, folder: Path | None, result: dict[str, Any], output: str 
         write_json(result, output)
 
 
-#: The defaults before the rules.
-BEFORE = {
-    "loss": "conditional",
-    "standardize": False,
-    "penalty": 1e-5,
-    "learning_rate": 0.03,
-    "max_epochs": 3,
+# -- the defaults of another checkout ----------------------------------------------------------
+
+#: What is compared: whether by the other checkout, and parameters.
+VERSIONS: dict[str, tuple[bool, dict[str, Any]]] = {
+    "before": (True, {}),
+    "now": (False, {}),
+    "now, 3 epochs": (False, {"max_epochs": 3}),
 }
 
 
-def run_texts(folder: Path, result: dict[str, Any], output: str | None) -> None:
-    """The defaults, and those before them, on the test rows of texts: the mean of three seeds."""
-    from _decisions_data import load as load_task
-
+def fit_once(file: str, seed: int, params: dict[str, Any]) -> dict[str, float]:
+    """Fit one network in this process; other checkouts are used as well: nothing new is called."""
     from hiclass.torch import HierarchicalSoftmaxClassifier
 
-    for name in TEXTS:
-        task = load_task(name, folder)
-        if task is None or name in result.setdefault("texts", {}):
-            continue
-        found = {}
-        for when, params in (("before", BEFORE), ("now", {})):
-            models = [
-                HierarchicalSoftmaxClassifier(random_state=seed, device="cpu", **params)
-                for seed in range(3)
+    with np.load(file) as data:
+        X = sp.csr_matrix((data["data"], data["indices"], data["indptr"]), data["shape"])
+        y, train, test = data["y"].astype(object), data["train"], data["test"]
+    X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]
+    params = {"device": "cpu", "random_state": seed} | params
+    # What a first fit costs once in a process does not count.
+    HierarchicalSoftmaxClassifier(**params).fit(X_train[:2000], y_train[:2000])
+    start = time.process_time()
+    model = HierarchicalSoftmaxClassifier(**params).fit(X_train, y_train)
+    fitted = time.process_time()
+    score = float(model.score(X_test, y_test))
+    done = time.process_time()
+    return {"hF": score, "fit_s": fitted - start, "predict_s": done - fitted}
+
+
+def run_before(options: argparse.Namespace, result: dict[str, Any]) -> None:
+    """All versions with all seeds, on every set of texts."""
+    from global_models import prepare
+
+    own = Path(__file__).resolve().parents[1] / "src"
+
+    def child(file: Path, version: str, seed: int) -> dict[str, float]:
+        other, params = VERSIONS[version]
+        path = str(Path(options.before).resolve() if other else own)
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        command = [sys.executable, __file__, "--one", str(file), str(seed), json.dumps(params)]
+        env = {**os.environ, **threads, "PYTHONPATH": path}
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+        return dict(json.loads(done.stdout.splitlines()[-1]))
+
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.processes) as pool:
+        prepare(Path(options.data), Path(folder))
+        for name in TEXTS:
+            file = Path(folder) / f"{name}.npz"
+            if not file.exists():
+                continue
+            jobs = [
+                (version, pool.submit(child, file, version, seed))
+                for seed in range(options.seeds)
+                for version in VERSIONS
             ]
-            scores = [
-                model.fit(task.X[task.train], task.y[task.train]).score(
-                    task.X[task.test], task.y[task.test]
-                )
-                for model in models
-            ]
-            found[when] = [round(float(score), 4) for score in scores]
-        result["texts"][name] = found
-        print(json.dumps({"set": name, **found}), flush=True)
-        write_json(result, output)
+            found: dict[str, list[Any]] = {version: [] for version in VERSIONS}
+            for version, job in jobs:
+                found[version].append({k: round(v, 4) for k, v in job.result().items()})
+            result.setdefault("texts", {})[name] = found
+            print(json.dumps({"set": name, **found}), flush=True)
+            write_json(result, options.output)
 
 
 def show_texts(result: dict[str, Any]) -> str:
-    """A row per set of texts."""
-    rows = [
-        (name, *(f"{np.mean(found[when]):.4f}" for when in ("before", "now")))
-        for name, found in result["texts"].items()
-    ]
-    means = [
-        np.mean([np.mean(found[when]) for found in result["texts"].values()])
-        for when in ("before", "now")
-    ]
-    rows.append(("mean", *(f"{mean:.4f}" for mean in means)))
-    return table(("test rows of", "defaults before", "defaults now"), rows)
+    """A row per set of texts and version."""
+    rows = []
+    for name, found in result["texts"].items():
+        before = [row["hF"] for row in found["before"]]
+        seconds = np.array([row["fit_s"] for row in found["before"]])
+        for version, runs in found.items():
+            scores = [row["hF"] for row in runs]
+            shown = ""
+            if version != "before":
+                test = stats.ttest_ind(scores, before, equal_var=False)
+                low, high = 100 * np.array(test.confidence_interval(0.95))
+                difference = 100 * (np.mean(scores) - np.mean(before))
+                shown = f"{difference:+.2f} ({low:+.2f} to {high:+.2f})"
+            ratio = np.median(np.array([row["fit_s"] for row in runs]) / seconds)
+            spread = f"{min(scores):.4f} to {max(scores):.4f}"
+            rows.append((name, version, f"{np.mean(scores):.4f}", spread, shown, f"{ratio:.2f}"))
+    header = ("test rows of", "defaults", "hF", "seeds", "points more (95 %)", "time to fit")
+    return table(header, rows)
 
 
 def show(result: dict[str, Any]) -> str:
@@ -246,18 +288,28 @@ def main() -> None:
     parser.add_argument("--output", help="JSON file")
     parser.add_argument("--sets", nargs="+", help="all by default")
     parser.add_argument("--markdown", help="page that the table is written to")
+    parser.add_argument("--before", help="source folder of another checkout to compare with")
+    parser.add_argument("--seeds", type=int, default=10, help="before: fits of each version")
+    parser.add_argument("--processes", type=int, default=1, help="before: fits at the same time")
+    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.markdown:
         write_page(options.markdown)
         return
+    if options.one:
+        file, seed, params = options.one
+        print(json.dumps(fit_once(file, int(seed), json.loads(params))))
+        return
     result: dict[str, Any] = {"environment": environment(), "sets": {}}
     if options.output and Path(options.output).exists():
         result = json.loads(Path(options.output).read_text())
+    if options.before:
+        run_before(options, result)
+        print(show_texts(result))
+        return
     folder = None if options.data is None else Path(options.data)
     for name in options.sets or (*TEXTS, *TABLES, *SIMULATIONS):
         run_set(name, folder, result, options.output)
-    if folder is not None:
-        run_texts(folder, result, options.output)
     print(show(result))
 
 
