@@ -30,17 +30,25 @@ def test_few_rows_and_rows_with_objects_of_their_own_are_not_grouped():
 
 
 @pytest.mark.parametrize("n_keys", [1, 300, 5000])
-def test_first_rows_are_those_of_a_sort(n_keys):
+@pytest.mark.parametrize("bits", [1, 6, 18])
+def test_keys_are_numbered_as_they_appear_also_where_hashes_are_equal(n_keys, bits, monkeypatch):
+    monkeypatch.setattr(identity, "_BITS", bits)
     keys = np.random.default_rng(0).integers(n_keys, size=20_000).astype(np.uint64) * np.uint64(16)
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    np.testing.assert_array_equal(identity._first_rows(keys), first[inverse])
+    groups = identity._Groups()
+    codes = np.concatenate([groups.codes(keys[i : i + 3000], i) for i in range(0, 20_000, 3000)])
+    _, first = np.unique(keys, return_index=True)
+    assert groups.first == sorted(first.tolist())
+    np.testing.assert_array_equal(keys[groups.first][codes], keys)
 
 
-def test_keys_that_no_hash_tells_apart_are_given_up(monkeypatch):
-    monkeypatch.setattr(identity, "_FACTORS", (0, 0))
-    assert identity._first_rows(np.array([1, 2, 3, 1], dtype=np.uint64)) is None
-    monkeypatch.setattr(identity, "_FACTORS", (0, 0, 0x9E3779B97F4A7C15))
-    assert identity._first_rows(np.array([1, 2, 3, 2], dtype=np.uint64)).tolist() == [0, 1, 2, 1]
+def test_rows_whose_sample_misleads_are_not_grouped(monkeypatch):
+    column = np.array([f"label {i}" for i in range(16_000)], dtype=object)
+    column[::16] = "one of sixteen"
+    assert identity.group_by_identity(column) is None
+    column[: 3 * 4000] = "three of four"
+    first, codes = identity.group_by_identity(column)
+    assert len(first) < 4000
+    assert (column[first][codes] == column).all()
 
 
 def test_labels_read_the_same_by_identity_and_by_value(monkeypatch):

@@ -14,8 +14,14 @@ from hiclass._typing import AnyArray, IntArray
 _FEWEST_ROWS = 1 << 12
 #: Whether rows share objects is seen on one row of 16, and on no more than so many.
 _LOOKED_AT = 1 << 12
-#: Odd numbers with well-mixed bits, one per hash table.
-_FACTORS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93)
+#: So many rows are grouped at a time: what is computed on the way stays in the cache.
+_BLOCK = 1 << 16
+#: The hash of an address has so many bits.
+_BITS = 18
+#: An odd number with well-mixed bits (2^64 over the golden ratio).
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+#: An address that no object has.
+_NOWHERE = 1
 
 
 def group_by_identity(column: AnyArray) -> tuple[IntArray, IntArray] | None:
@@ -38,13 +44,14 @@ def group_by_identity(column: AnyArray) -> tuple[IntArray, IntArray] | None:
     some = _addresses(column[:: max(16, n // _LOOKED_AT)])
     if len(np.unique(some)) > 0.9 * len(some):
         return None
-    owner = _first_rows(_addresses(column))
-    if owner is None:
-        return None
-    first = np.flatnonzero(owner == np.arange(n))
-    place = np.empty(n, dtype=np.intp)
-    place[first] = np.arange(len(first))
-    return first, place[owner]
+    groups = _Groups()
+    codes = np.empty(n, dtype=np.intp)
+    for start in range(0, n, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        codes[block] = groups.codes(_addresses(column[block]), start)
+        if len(groups.first) > n // 4:
+            return None
+    return np.array(groups.first, dtype=np.intp), codes
 
 
 def _addresses(column: AnyArray) -> AnyArray:
@@ -53,22 +60,36 @@ def _addresses(column: AnyArray) -> AnyArray:
     return np.ndarray(len(objects), np.uintp, buffer=objects).astype(np.uint64)
 
 
-def _first_rows(keys: AnyArray) -> IntArray | None:
-    """By row, the first row with the same key; by hash tables, without sorting."""
-    n = len(keys)
-    bits = n.bit_length() + 1
-    found = np.empty(n, dtype=np.intp)
-    table = np.empty(1 << bits, dtype=np.intp)  # slots without rows are never read
-    rows = np.arange(n)
-    for factor in _FACTORS:
-        own = keys if len(rows) == n else keys[rows]
-        slot = own * np.uint64(factor)
-        slot >>= np.uint64(64 - bits)
-        table[slot[::-1]] = rows[::-1]  # of several rows the last one assigned counts: the first
-        first = table[slot]
-        found[rows] = first
-        # Another key has the slot: these rows are put into a table again, by another hash.
-        rows = rows[keys[first] != own]
-        if not len(rows):
-            return found
-    return None
+class _Groups:
+    """The distinct keys so far.
+
+    A hash table has one key per slot. Keys that find another one in their slot, and new ones, are
+    looked up in a dict.
+    """
+
+    def __init__(self) -> None:
+        self.first: list[int] = []
+        self._number: dict[int, int] = {}
+        self._key = np.full(1 << _BITS, _NOWHERE, dtype=np.uint64)
+        self._code = np.zeros(1 << _BITS, dtype=np.intp)
+
+    def codes(self, keys: AnyArray, start: int) -> IntArray:
+        """The number of every key of a block of rows; keys are numbered as they appear."""
+        slot = keys * _FACTOR
+        slot >>= np.uint64(64 - _BITS)
+        found: IntArray = self._code[slot]
+        rest = np.flatnonzero(self._key[slot] != keys)
+        if len(rest):
+            own, at, inverse = np.unique(keys[rest], return_index=True, return_inverse=True)
+            at = rest[at]
+            order = np.argsort(at)
+            for key, row in zip(own[order].tolist(), (start + at[order]).tolist(), strict=True):
+                if key not in self._number:
+                    self._number[key] = len(self.first)
+                    self.first.append(row)
+            number = np.array([self._number[key] for key in own.tolist()], dtype=np.intp)
+            found[rest] = number[inverse]
+            is_free = self._key[slot[at]] == _NOWHERE
+            self._key[slot[at[is_free]]] = own[is_free]
+            self._code[slot[at[is_free]]] = number[is_free]
+        return found

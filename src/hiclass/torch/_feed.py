@@ -35,8 +35,8 @@ _AHEAD = 4
 _MOST_OF_MEMORY = 0.4
 #: They are scaled in pieces of so many bytes.
 _PIECE = 1 << 28
-#: On the way they are in so many pieces of pinned memory, of so many bytes.
-_N_STAGED, _STAGED = 3, 1 << 25
+#: They are sent by so many threads, in pieces of so many bytes.
+_N_THREADS, _STAGED = 4, 1 << 24
 
 
 def prefetched(batches: Iterable[Batch], device: Any) -> Generator[Batch | Packed, None, None]:
@@ -194,7 +194,7 @@ class Sending:
     def __init__(self, X: Any, device: Any) -> None:
         self._there: Any = None
         self._parts: list[Any] = []
-        self._pool = ThreadPoolExecutor(1, "hiclass rows")
+        self._pool = ThreadPoolExecutor(_N_THREADS, "hiclass rows")
         if not sp.issparse(X) and fits(X, device):
             rows = as_tensors(X)[0]
             self._there = torch.empty(rows.shape, device=device)
@@ -237,24 +237,27 @@ def _copy(rows: Tensor, there: Tensor) -> None:
 class _Staging:  # pragma: no cover (needs a GPU: benchmarks/gpu_smoke.py runs it)
     """Copies rows by way of pinned memory, beside what the GPU computes.
 
-    All threads of PyTorch copy rows into pinned memory while the GPU fetches those before. It is
-    made by the thread that calls ``fit``: only there, the stream in use is that of the caller.
+    Some threads copy rows into pinned memory while the GPU fetches those before. It is made by the
+    thread that calls ``fit``: only there, the stream in use is that of the caller.
     """
 
     def __init__(self, device: Any) -> None:
         self._stream = streams_of(device).copying
         # The memory that rows are copied to may still be in use by what the caller has started.
         self._stream.wait_stream(torch.cuda.current_stream(device))
-        self._slots = cycle([_Slot() for _ in range(_N_STAGED)])
+        self._slots: SimpleQueue[_Slot] = SimpleQueue()
+        for _ in range(2 * _N_THREADS):
+            self._slots.put(_Slot())
 
     def copy(self, rows: Tensor, there: Tensor) -> None:
         """Copy a piece; the call returns as soon as its rows may be changed."""
-        slot = next(self._slots)
+        slot = self._slots.get()
         staged = slot.room(4 * rows.numel()).view(torch.float32).view(rows.shape)
-        staged.copy_(rows)
+        np.copyto(staged.numpy(), rows.numpy())  # by this thread alone, as those of PyTorch are
         with torch.cuda.stream(self._stream):
             there.copy_(staged, non_blocking=True)
             slot.copied = self._stream.record_event()
+        self._slots.put(slot)
 
 
 def _rows_per_piece(X: Any, n_bytes: int = _PIECE) -> int:
