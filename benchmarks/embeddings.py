@@ -237,18 +237,20 @@ def run_all(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def show(result: dict[str, Any]) -> str:
-    """Two tables of sets by models: one model for all classes, and one per parent node."""
+    """Tables of sets by models: for all classes, per parent node, and prototypes."""
     names = list(models())
+    prototypes = [name for name in names if name.startswith("prototype")]
     local = [name for name in names if name.startswith("per parent")]
-    return "\n\n".join(
-        _table(result, some) for some in ([name for name in names if name not in local], local)
-    )
+    flat = [name for name in names if name not in (*local, *prototypes)]
+    return "\n\n".join(_table(result, some) for some in (flat, local, prototypes))
 
 
 def _table(result: dict[str, Any], names: list[str]) -> str:
     """Sets by models; the best of all models of a set is bold."""
     lines = []
     for name, rows in result["sets"].items():
+        if not any(model in rows for model in names):
+            continue
         first = next(row for row in rows.values() if "exact" in row)
         size = f"{name}: {first['rows']:,} x {first['columns']}"
         size += "" if "leaves" in name else f", {first['classes']:,} classes"
@@ -260,6 +262,8 @@ def _table(result: dict[str, Any], names: list[str]) -> str:
 
 def _as_code(model: str) -> str:
     """Return the name of a model with its classifier as code."""
+    if model.startswith("prototype"):
+        return model
     side, comma, classifier = model.partition(", ")
     return f"{side}, `{classifier}`" if comma else side
 

@@ -18,6 +18,11 @@ embedding. A file that exists is completed: what it holds already is not run aga
 
 compares the defaults with those of another checkout on the test rows of the texts: hF, and the
 processor seconds of a fit in one thread, for ``--seeds`` seeds, by turns, each in a new process.
+
+    python network_defaults.py --data DATA --calls --output results/network_defaults.json
+
+fits half of the training rows of cfpb and clinc150, calls ``partial_fit`` 20 times with 20 other
+rows, and scores a quarter of the training rows after every call.
 """
 
 import argparse
@@ -223,6 +228,61 @@ def run_before(options: argparse.Namespace, result: dict[str, Any]) -> None:
             write_json(result, options.output)
 
 
+# -- calls of partial_fit ----------------------------------------------------------------------
+
+
+def learn_calls(file: str, seed: int) -> list[float]:
+    """The hF of held-out rows after ``fit`` and after each of 20 calls of ``partial_fit``."""
+    from hiclass.torch import HierarchicalSoftmaxClassifier
+
+    with np.load(file) as data:
+        X = sp.csr_matrix((data["data"], data["indices"], data["indptr"]), data["shape"])
+        y, train = data["y"].astype(object), data["train"]
+    X, y = X[train], y[train]
+    order = np.random.default_rng(seed).permutation(len(y))
+    fitted, more, held_out = np.split(order, [len(y) // 2, len(y) * 3 // 4])
+    known = set(map(tuple, y[fitted]))
+    more = np.array([row for row in more if tuple(y[row]) in known])
+    model = HierarchicalSoftmaxClassifier(device="cpu", random_state=seed)
+    scores = [model.fit(X[fitted], y[fitted]).score(X[held_out], y[held_out])]
+    for rows in more[:400].reshape(20, 20):
+        model.partial_fit(X[rows], y[rows])
+        scores.append(model.score(X[held_out], y[held_out]))
+    return [round(float(score), 4) for score in scores]
+
+
+def run_calls(options: argparse.Namespace, result: dict[str, Any]) -> None:
+    """All seeds, on two sets of texts."""
+    from global_models import prepare
+
+    with tempfile.TemporaryDirectory() as folder:
+        prepare(Path(options.data), Path(folder))
+        for name in ("cfpb", "clinc150"):
+            file = f"{folder}/{name}.npz"
+            scores = [learn_calls(file, seed) for seed in range(options.seeds)]
+            result.setdefault("calls", {})[name] = scores
+            write_json(result, options.output)
+
+
+def show_calls(result: dict[str, Any]) -> str:
+    """A row per set: the worst call, and what all calls together change."""
+    rows = []
+    for name, found in result["calls"].items():
+        scores = 100 * np.array(found)
+        change = scores[:, -1] - scores[:, 0]
+        rows.append(
+            (
+                name,
+                str(len(scores)),
+                f"{np.diff(scores, axis=1).min():+.2f}",
+                f"{change.mean():+.2f}",
+                f"{change.min():+.2f} to {change.max():+.2f}",
+            )
+        )
+    header = ("training rows of", "seeds", "worst call", "20 calls, mean", "20 calls, seeds")
+    return table(header, rows)
+
+
 def show_texts(result: dict[str, Any]) -> str:
     """A row per set of texts and version."""
     rows = []
@@ -280,6 +340,7 @@ def write_page(page: str) -> None:
     result = json.loads(RESULT.read_text())
     write_section(page, "network_defaults", show(result))
     write_section(page, "network_texts", show_texts(result))
+    write_section(page, "network_calls", show_calls(result))
 
 
 def main() -> None:
@@ -289,7 +350,8 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", help="all by default")
     parser.add_argument("--markdown", help="page that the table is written to")
     parser.add_argument("--before", help="source folder of another checkout to compare with")
-    parser.add_argument("--seeds", type=int, default=10, help="before: fits of each version")
+    parser.add_argument("--seeds", type=int, default=10, help="before, calls: how many")
+    parser.add_argument("--calls", action="store_true", help="calls of partial_fit")
     parser.add_argument("--processes", type=int, default=1, help="before: fits at the same time")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -306,6 +368,10 @@ def main() -> None:
     if options.before:
         run_before(options, result)
         print(show_texts(result))
+        return
+    if options.calls:
+        run_calls(options, result)
+        print(show_calls(result))
         return
     folder = None if options.data is None else Path(options.data)
     for name in options.sets or (*TEXTS, *TABLES, *SIMULATIONS):
