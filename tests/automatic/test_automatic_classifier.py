@@ -50,13 +50,13 @@ def test_the_reason_says_why_a_model_alone_with_a_higher_score_was_not_chosen():
     product = SimpleNamespace(name="both", score=0.552)
     flat = SimpleNamespace(name="flat", score=0.553)
     assert choice._reason(product, scores, "exact match") == (
-        "exact match 0.552 out of fold (local 0.541, flat 0.553; no better by more than chance)"
+        "exact match 0.552 out of fold (local 0.541, flat 0.553; the difference may be chance)"
     )
     assert choice._reason(flat, scores, "hierarchical F1") == (
         "hierarchical F1 0.553 out of fold (local 0.541, both 0.552)"
     )
     assert choice._reason(flat, {"flat": 0.553}, "score") == (
-        "the only one that is worth a try; score 0.553 out of fold"
+        "the only candidate; score 0.553 out of fold"
     )
 
 
@@ -112,7 +112,7 @@ def test_what_was_left_out_is_told(noisy):
     assert model.choices_["no flat"] == (
         "OnlyPredict has neither predict_proba nor decision_function"
     )
-    assert model.choices_["why"].startswith("the only one that is worth a try; exact match 0.")
+    assert model.choices_["why"].startswith("the only candidate; exact match 0.")
 
 
 def test_words_are_linear(noisy):
@@ -293,7 +293,7 @@ def test_a_scorer_may_be_named(noisy):
         (
             {"optimize": "accuracy", "effort": "quick"},
             ValueError,
-            "effort='quick' measures nothing, so that a scorer cannot decide",
+            "effort='quick' compares nothing, so a scorer cannot be used",
         ),
         ({"hierarchy": 5}, TypeError, "hierarchy"),
     ],
@@ -571,5 +571,5 @@ def test_weights_count_in_what_a_scorer_says(noisy):
     weights = np.linspace(1, 2, len(X))
     HierarchicalClassifier(GaussianNB(), optimize=scorer).fit(X, y, weights)
     assert all(len(given) and given.min() >= 1 for given in seen)
-    with pytest.raises(ValueError, match="takes no sample_weight"):
+    with pytest.raises(ValueError, match="has no parameter sample_weight"):
         HierarchicalClassifier(GaussianNB(), optimize=lambda e, X, y: 0).fit(X, y, weights)

@@ -184,10 +184,10 @@ def test_what_is_about_paths_is_refused_for_sets():
     for params, labels in (({"multi_label": True}, y), ({"hierarchy": EDGES}, single)):
         for optimize in ("path", "accuracy", f1):
             model = HierarchicalClassifier(optimize=optimize, **params)
-            with pytest.raises(ValueError, match="is about whole paths, but predictions are sets"):
+            with pytest.raises(ValueError, match="is for whole paths, but here predictions are sets"):
                 model.fit(X, labels)
     model = HierarchicalClassifier(optimize="f1", multi_label=True, **QUICK).fit(X, y)
-    with pytest.raises(ValueError, match=r"optimize='path' is about whole paths.*or 'f1'"):
+    with pytest.raises(ValueError, match=r"optimize='path' is for whole paths.*or 'f1'"):
         model.set_params(optimize="path").predict(X)
     model.set_params(optimize=None, min_confidence=0.5)
     with pytest.raises(ValueError, match=r"min_confidence=0.5 is for one path .*; use threshold"):
@@ -332,9 +332,9 @@ def test_other_rows_than_in_fit_are_refused(noisy, quick):
         (X[0], "Expected 2D array"),
         (X[None], "dim 3"),
         ("one text", "X is a single text"),
-        (polars.LazyFrame({"a": [1, 2]}), "X is a polars LazyFrame, .*; call collect"),
+        (polars.LazyFrame({"a": [1, 2]}), "X is a polars LazyFrame, .* Pass X.collect"),
         ({"a": [1.0]}, "which is not a sequence of rows"),
-        (iter(X), "X is a .*, in which no rows of cells are found"),
+        (iter(X), "X is a .*, which does not contain rows of cells"),
         (["one text", "another"], "^X is texts.*, but X of fit was a matrix of numbers"),
         ([{"a": "one"}], "is not a number"),
     ):
@@ -455,7 +455,7 @@ def test_batches_need_a_given_classifier_that_learns_them(noisy):
     for given in (None, LinearSVC(), ByDepth(LinearSVC(), C=[1]), Centroids()):
         model = HierarchicalClassifier(given)
         assert not hasattr(model, "partial_fit")
-        with pytest.raises(AttributeError, match=r"only with a local_classifier that has partial_"):
+        with pytest.raises(AttributeError, match=r"requires a local_classifier with partial_"):
             model.partial_fit(*noisy)
 
 

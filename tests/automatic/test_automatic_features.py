@@ -252,14 +252,14 @@ def test_rows_that_differ_from_those_of_fit_are_named_with_the_remedy(case):
 
 REFUSED = {
     "one text": ("x", {}, TypeError, "a single text. Pass a list of texts"),
-    "a lazy frame": (pl.LazyFrame({"a": [1, 2]}), {}, TypeError, r"LazyFrame.* call collect"),
+    "a lazy frame": (pl.LazyFrame({"a": [1, 2]}), {}, TypeError, r"LazyFrame.* Pass X.collect"),
     "a dict": ({"a": [1]}, {}, TypeError, r"X is a dict.* pandas\.DataFrame\(X\)"),
     "ragged": ([["a"], ["b", 1]], {}, ValueError, "from 1 to 2 cells"),
-    "mixed": ([{"a": 1}, 1], {}, TypeError, "Row 1 of X is a int beside dicts"),
+    "mixed": ([{"a": 1}, 1], {}, TypeError, "Row 1 of X is a int among dicts"),
     "empty dicts": ([{}], {}, ValueError, r"0 feature\(s\)"),
     "empty rows": (np.empty((2, 0), object), {}, ValueError, r"0 feature\(s\)"),
     "numbers in a row": (pd.Series([1, 2]), {}, ValueError, "Expected 2D array, got 1D array"),
-    "no texts": (["", None], {}, ValueError, "'text' holds no word of two letters or more"),
+    "no texts": (["", None], {}, ValueError, "'text' contains no word of two or more letters"),
     "same names": (pd.DataFrame([[1, 2]], columns=["a", "a"]), {}, ValueError, "2 columns with"),
     "nothing": (
         pd.DataFrame({"a": ["x1", "x2"]}), {}, ValueError,
@@ -270,9 +270,9 @@ REFUSED = {
     "no name": (FITTED, {"text": 1}, TypeError, "text must name columns: a list of names"),
     "a matrix": (np.ones((2, 2)), {"text": "x"}, ValueError, "but X is a matrix of numbers"),
     "no number": (
-        pd.DataFrame({"a": [None, "NA"]}), {"numbers": "a"}, ValueError, "'a' holds no number",
+        pd.DataFrame({"a": [None, "NA"]}), {"numbers": "a"}, ValueError, "'a' contains no number",
     ),
-    "no date": (pd.DataFrame({"a": [None]}), {"dates": "a"}, ValueError, "'a' holds no date"),
+    "no date": (pd.DataFrame({"a": [None]}), {"dates": "a"}, ValueError, "'a' contains no date"),
 }  # fmt: skip
 
 

@@ -514,7 +514,7 @@ def test_a_network_whose_loss_is_not_finite_is_left_out(monkeypatch, when):
 
         monkeypatch.setattr(_epochs, "find_epochs", perfect)
     X, y = make_sets()
-    with pytest.warns(RuntimeWarning, match="The network is left out.*smaller learning_rate"):
+    with pytest.warns(RuntimeWarning, match="The network was omitted.*smaller learning_rate"):
         model = choose().fit(X, y)
     assert model.choices_["no network"] == "its loss was not finite"
     assert "network" not in model.scores_

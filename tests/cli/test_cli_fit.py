@@ -251,8 +251,8 @@ class TestFit:
                 "no label in 'product'. Fill it in, or use --skip",
             ),
             (lambda row: [row[0], "A", "B", *row[3:]], "every row has the same labels"),
-            (lambda row: [*row[:3], "", *row[4:]], "'narrative' holds no word of two letters"),
-            (lambda row: [*row[:4], "NA", row[5]], "'amount' holds no number. Leave it out"),
+            (lambda row: [*row[:3], "", *row[4:]], "'narrative' contains no word of two"),
+            (lambda row: [*row[:4], "NA", row[5]], "'amount' contains no number. Exclude it"),
             (
                 lambda row: [*row[:4], "1_000", row[5]],
                 "'1_000' in the column 'amount' is not a number",

@@ -1,4 +1,4 @@
-"""Models that learn from batches of rows: which can, and what the first batch starts with."""
+"""Models that learn from batches of rows: which models support it, and the first batch."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from hiclass._estimators.streams import check_learns
 
 
 def learns_batches(model: Any) -> None:
-    """Say why a model cannot learn batches of rows."""
+    """Raise an error that states why a model cannot learn batches of rows."""
     given = model._given
     if given is None or not hasattr(given.typical, "partial_fit"):
         raise AttributeError(
-            f"HierarchicalClassifier learns batches of rows only with a local_classifier that has "
-            f"partial_fit, such as SGDClassifier(loss='log_loss'); got {model.local_classifier!r}."
+            "HierarchicalClassifier requires a local_classifier with partial_fit to learn from "
+            f"batches, such as SGDClassifier(loss='log_loss'); got {model.local_classifier!r}."
         )
 
 
 def check_learns_more(owner: Any) -> None:
-    """Refuse a batch where ``fit`` has chosen a model that cannot learn it."""
+    """Reject a batch if ``fit`` has chosen a model that cannot learn it."""
     check_learns(owner)
     model = owner.model_
     if not isinstance(model, LocalClassifierPerParentNode) or model.calibration is not None:

@@ -1,7 +1,8 @@
-"""X as columns: frames, dicts, rows and texts, one column at a time, whatever library it is from.
+"""X as columns: frames, dicts, rows and texts of any library, one column at a time.
 
-The cells of a column are numbers, dates (in seconds) or objects with ``None`` for missing ones.
-Here they also become what their kind of feature needs; a cell that cannot is named with its row.
+The cells of a column are numbers, dates (in seconds) or objects, with ``None`` for missing cells.
+This module also converts cells to the kind of their feature; an error names the row of an invalid
+cell.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from hiclass._automatic.dates import is_day_first, to_seconds
 from hiclass._labels.columns import is_missing, library_of, object_array
 from hiclass._typing import AnyArray, FloatArray
 
-# Spellings of a missing number or date; a text or a category may be called so.
+# Values that mean a missing number or date; a text or a category may have these values.
 _NO_NUMBER = {"", "na", "n/a", "nan", "nat", "null", "none", "-", "?"}
-#: How much of a cell a message shows.
+#: The largest number of characters of a cell in a message.
 _SHOWN = 50
 
 
 class CellError(ValueError):
-    """A cell that cannot be a feature of its kind: where it is, what is wrong, what to do."""
+    """A cell that does not have the kind of its feature: the place, the problem and the remedy."""
 
     def __init__(self, row: int, problem: str, column: Any = None) -> None:
         super().__init__(f"Row {row}: {problem}")
@@ -109,7 +110,9 @@ def split_columns(X: Any) -> Columns | None:
         )
     library = library_of(X)
     if library == "polars" and hasattr(X, "collect"):
-        raise TypeError("X is a polars LazyFrame, whose rows are not computed yet; call collect().")
+        raise TypeError(
+            "X is a polars LazyFrame, whose rows are not computed yet. Pass X.collect()."
+        )
     if library in ("pandas", "polars", "pyarrow"):
         return _frame(X, library)
     if isinstance(X, list | tuple) and len(X):
@@ -119,8 +122,8 @@ def split_columns(X: Any) -> Columns | None:
         return None
     if X.ndim not in (1, 2):
         raise TypeError(
-            f"X is a {kind}, in which no rows of cells are found. Give a frame, a list of rows, "
-            f"dicts or texts, or a matrix of numbers."
+            f"X is a {kind}, which does not contain rows of cells. Pass a frame, a list of rows, "
+            "dicts or texts, or a matrix of numbers."
         )
     if X.ndim == 1:
         return _texts(X.tolist())
@@ -154,11 +157,11 @@ def _sequence(X: Sequence[Any]) -> Columns | None:
         lengths = {len(row) if hasattr(row, "__len__") else 0 for row in X}
         if array.dtype.kind == "O" and len(lengths) > 1:
             raise ValueError(
-                f"The rows of X have from {min(lengths)} to {max(lengths)} cells. Give every row a "
-                f"cell for every column, None where one is missing, or give a list of dicts."
+                f"The rows of X have from {min(lengths)} to {max(lengths)} cells. Every row needs "
+                "one cell per column, None if it is missing. Or pass a list of dicts."
             )
         return None
-    # Once more: beside a text, NumPy makes texts of numbers.
+    # Once more, because NumPy converts numbers next to a text to texts.
     return _rows(np.array([list(row) for row in X], dtype=object))
 
 
@@ -175,7 +178,7 @@ def _dicts(rows: Sequence[Any]) -> Columns:
     for i, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise TypeError(
-                f"Row {i} of X is a {type(row).__name__} beside dicts. Give a dict for every row."
+                f"Row {i} of X is a {type(row).__name__} among dicts. Pass a dict for every row."
             )
     names = list(dict.fromkeys(name for row in rows for name in row))
     if not names:
@@ -192,9 +195,9 @@ def _texts(X: Sequence[Any]) -> Columns:
     for i, value in enumerate(values):
         if value is not None and not isinstance(value, str):
             raise ValueError(
-                f"Expected 2D array, got 1D array instead: X has one cell per row, which must be a "
-                f"text then, and row {i} is of the type {type(value).__name__}. Give a frame, or "
-                f"one row of cells for each."
+                "Expected 2D array, got 1D array instead: X has one cell per row, which must then "
+                f"be a text, but row {i} is of the type {type(value).__name__}. Pass a frame, or a "
+                "list of cells for each row."
             )
     return Columns(["text"], len(values), lambda j: Cells(values), "texts")
 
@@ -216,7 +219,7 @@ def _objects(column: Any, library: str) -> AnyArray:
 
 
 def _object_cells(values: Any) -> Cells:
-    """Cells of any type: empty texts are missing as well."""
+    """Cells of any type; empty texts are missing, too."""
     cells = [None if is_missing(value) else value for value in values]
     return Cells(object_array(cells))
 
@@ -236,7 +239,7 @@ def _pandas_cells(column: Any) -> Cells:
 
 
 def _without_time_zone(column: Any) -> Any:
-    """The clock on the wall. pandas 2.2 would give that of UTC for types of pyarrow."""
+    """The wall-clock time. For types of pyarrow, pandas 2.2 would return that of UTC."""
     import pandas as pd
 
     if isinstance(column.dtype, pd.ArrowDtype):
@@ -271,7 +274,7 @@ def array_cells(column: AnyArray) -> Cells:
     return _object_cells(column.tolist())
 
 
-#: By library: how a column is read, and how it is taken out of a frame.
+#: By library: how a column is read, and how it is selected from a frame.
 _READERS: dict[str, tuple[Callable[[Any], Cells], Callable[[Any, int], Any]]] = {
     "pandas": (_pandas_cells, lambda frame, j: frame.iloc[:, j]),
     "polars": (_polars_cells, lambda frame, j: frame.to_series(j)),
@@ -279,7 +282,8 @@ _READERS: dict[str, tuple[Callable[[Any], Cells], Callable[[Any, int], Any]]] = 
 }
 
 
-# -- cells as what their kind needs ------------------------------------------------------------
+# -- conversion
+# --------------------------------------------------------------------------------------
 
 
 def to_number(value: Any) -> float | None:
@@ -300,14 +304,14 @@ def to_number(value: Any) -> float | None:
     if isinstance(value, int | float | bool | Decimal | np.number | np.bool_):
         try:
             number = float(value)
-        except OverflowError:  # an integer of JSON may have hundreds of digits
+        except OverflowError:  # an integer in JSON may have hundreds of digits
             return None
         return number if np.isfinite(number) else None
     return None
 
 
 def as_numbers(cells: Cells, name: Any) -> FloatArray:
-    """Cells as numbers, NaN where one is missing."""
+    """Cells as numbers, with NaN for missing cells."""
     if cells.kind == "dates":
         raise ValueError(
             f"The column {name!r} holds dates instead of numbers. Name it as dates, or correct it."
@@ -329,10 +333,10 @@ def as_numbers(cells: Cells, name: Any) -> FloatArray:
 
 
 def as_dates(cells: Cells, name: Any, day_first: bool) -> FloatArray:
-    """Cells as seconds since 1970, NaN where a date is missing."""
+    """Cells as seconds since 1970, with NaN for missing dates."""
     if cells.kind == "dates":
         return cells.values
-    known: dict[Any, float] = {}  # dates recur
+    known: dict[Any, float] = {}  # dates are often repeated
     seconds = np.empty(len(cells.values))
     for row, cell in enumerate(cells.values):
         if cell is None or cell != cell or _spells_missing(cell):
@@ -357,7 +361,7 @@ def _spells_missing(cell: Any) -> bool:
 
 
 def as_texts(cells: Cells) -> AnyArray:
-    """Cells as texts; a missing one is empty, and a whole number has no decimal point."""
+    """Cells as texts; a missing cell is empty, and an integer has no decimal point."""
     return object_array([_text(cell) for cell in cells.values.tolist()])
 
 
@@ -365,11 +369,12 @@ def _text(cell: Any) -> str:
     if isinstance(cell, str):
         if cell.isascii():
             return cell
-        # Half a character, which JSON can spell, becomes a question mark: no model file has it.
+        # Lone surrogates, which JSON can express, become question marks, because model files cannot
+        # hold them.
         return cell.encode("utf-8", "replace").decode("utf-8")
     if cell is None or cell != cell:
         return ""
-    # Whole numbers become floats where one of them is missing.
+    # Integers become floats if one of them is missing.
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 

@@ -1,7 +1,7 @@
-"""The choice of a model for one path per row: what may be spent, what is tried, what is said of it.
+"""The choice of a model for one path per row: effort, candidates and explanations.
 
-Each function takes the estimator that is being fitted, and explains in its ``choices_`` what was
-decided. :mod:`~hiclass._automatic.set_choice` does the same for sets of classes.
+Each function takes the estimator that is being fitted, and explains its decisions in ``choices_``.
+:mod:`~hiclass._automatic.set_choice` does the same for sets of classes.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from hiclass._automatic.selection import Candidate, Rows, select
 from hiclass._estimators.fitting import ESTIMATED
 from hiclass._out_of_fold.folds import N_FOLDS, deal_paths
 
-#: Fewer rows than this are held out on all folds.
+#: With fewer rows, all folds are held out.
 _FEW_ROWS = 3_000
-#: Rows from which a quick model learns its temperature.
+#: The number of rows from which a quick model learns its temperature.
 _MOST_FOR_TEMPERATURE = 3_000
 
 
 def effort_of(owner: Any, n_rows: int, groups: Any) -> Effort:
-    """What may be spent: nothing is measured on too few rows."""
+    """The effort; with too few rows, nothing is measured."""
     effort = EFFORTS[owner.effort]
     owner.choices_["effort"] = owner.effort
     if effort.n_folds and n_rows < FEWEST_ROWS:
@@ -48,18 +48,18 @@ def effort_of(owner: Any, n_rows: int, groups: Any) -> Effort:
         return EFFORTS["quick"]
     if effort.n_folds and groups is not None and groups.max() + 1 < N_FOLDS:
         raise ValueError(
-            f"groups has {groups.max() + 1} different groups, but models are measured on "
-            f"{N_FOLDS} folds of whole groups. Give rows of at least {N_FOLDS} groups, leave "
-            f"groups out, or use effort='quick', which compares nothing."
+            f"groups has {groups.max() + 1} different groups, but models are compared on {N_FOLDS} "
+            f"folds of whole groups. Pass rows of at least {N_FOLDS} groups, leave groups out, or "
+            "use effort='quick', which compares nothing."
         )
     if effort.n_folds and (groups is not None or n_rows < _FEW_ROWS):
-        # One fold of a few rows, or of a few groups, tells little.
+        # One fold of a few rows, or of a few groups, is not conclusive.
         return replace(effort, n_folds=N_FOLDS)
     return effort
 
 
 def settings_of(owner: Any, effort: Effort) -> Settings:
-    """What all models are given; a seed is drawn where ``random_state`` is none."""
+    """The settings of all models; a seed is drawn if ``random_state`` is None."""
     seed = owner.random_state
     if not isinstance(seed, int | np.integer):
         seed = int(check_random_state(seed).randint(2**31 - 1))
@@ -68,7 +68,7 @@ def settings_of(owner: Any, effort: Effort) -> Settings:
 
 
 def choose(owner: Any, rows: Rows, effort: Effort, objective: Objective) -> Candidate:
-    """The candidate that is to be fitted on all rows."""
+    """The candidate to fit on all rows."""
     proposals = _propose(owner, rows, effort)
     chosen = proposals.chosen
     owner.scores_ = {}
@@ -86,7 +86,7 @@ def choose(owner: Any, rows: Rows, effort: Effort, objective: Objective) -> Cand
 
 
 def describe_parts(owner: Any, parts: Sequence[Proposal], weights: Sequence[float]) -> None:
-    """Say which models were chosen, and with which weights."""
+    """Describe the chosen models and their weights."""
     owner.choices_["model"] = "; ".join(f"{part.name}: {part.says}" for part in parts)
     if len(parts) > 1:
         pairs = zip(parts, weights, strict=True)
@@ -94,7 +94,7 @@ def describe_parts(owner: Any, parts: Sequence[Proposal], weights: Sequence[floa
 
 
 def _propose(owner: Any, rows: Rows, effort: Effort) -> Proposals:
-    """Models that are worth a try on these rows."""
+    """The candidates for these rows."""
     size = size_of(rows.X, rows.nodes, rows.hierarchy)
     settings = settings_of(owner, effort)
     if owner.local_classifier is not None:
@@ -111,10 +111,10 @@ def _propose(owner: Any, rows: Rows, effort: Effort) -> Proposals:
 
 
 def _by_rule(proposal: Proposal, rows: Rows, objective: Objective) -> Candidate:
-    """The first proposal; its temperature is that of some of the rows.
+    """The first proposal, with a temperature from some of the rows.
 
-    That of kernel machines is learned from a part of the rows, held out; that of linear
-    machines on words from all of them, which takes no fit.
+    The temperature of kernel machines is learned from a held-out part of the rows. That of linear
+    machines on words is learned from all rows, without another fit.
     """
     usual = getattr(proposal.model, "temperature", None)
     too_few = len(rows.nodes) < FEWEST_ROWS or rows.n_groups < N_FOLDS
@@ -137,7 +137,7 @@ def _reason(candidate: Candidate, scores: dict[str, float], measure: str) -> str
     """Why a candidate was chosen."""
     reached = f"{measure} {candidate.score:.3f} out of fold"
     if len(scores) == 1:
-        return f"the only one that is worth a try; {reached}"
+        return f"the only candidate; {reached}"
     others = ", ".join(f"{n} {s:.3f}" for n, s in scores.items() if n != candidate.name)
-    chance = "; no better by more than chance" if max(scores.values()) > candidate.score else ""
+    chance = "; the difference may be chance" if max(scores.values()) > candidate.score else ""
     return f"{reached} ({others}{chance})"

@@ -1,9 +1,9 @@
-"""``HierarchicalClassifier``: the estimator to start with, which chooses among the others.
+"""``HierarchicalClassifier``: the recommended starting point, which chooses among the others.
 
-``fit`` makes features of what is given (:mod:`~hiclass._automatic.preparation`), chooses models,
-out of fold where that is worth it (:mod:`~hiclass._automatic.choice`, and for sets of classes
-:mod:`~hiclass._automatic.set_choice`), and fits these on all rows. What it has chosen is
-``model_``, an estimator like any other.
+``fit`` computes features (:mod:`~hiclass._automatic.preparation`), chooses models, out of fold if
+this is worthwhile (:mod:`~hiclass._automatic.choice`, and for sets of classes
+:mod:`~hiclass._automatic.set_choice`), and fits them on all rows. The result is ``model_``, an
+estimator like any other.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from hiclass._rows import check_weights, n_rows_of, take_rows
 from hiclass._targets.paths import check_n_labels
 from hiclass.model_selection import read_groups
 
-#: What the classifiers that are chosen here warn of, and a user can do nothing about.
+#: Warnings of the chosen classifiers, which a user cannot avoid.
 _NOT_FOR_USERS = (
     "The number of unique classes",
     "lbfgs failed to converge",
@@ -223,7 +223,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     _how_to_get_proba: ClassVar[str] = (
         "Use effort='balanced', which needs only decision_function, or another local classifier."
     )
-    #: Groups are requested by default, as by scikit-learn's group splitters.
+    #: Groups are requested by default, as in scikit-learn's group splitters.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True}
 
     def __init__(
@@ -263,14 +263,14 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
 
     @property
     def _threshold(self) -> Any:
-        """How classes are selected; by default as the model that was chosen has it."""
+        """The selection of classes; by default, that of the chosen model."""
         if self.threshold is not None:
             return self.threshold
         return getattr(self.__dict__.get("model_"), "threshold", 0.5)
 
     @property
     def _given(self) -> Prototype | None:
-        """The classifier to use, if one is given."""
+        """The given classifier, if any."""
         return None if self.local_classifier is None else local_prototype(self)
 
     # -- fit -------------------------------------------------------------------------------------
@@ -316,13 +316,13 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             target = encode_labels(self, y)
             check_n_labels(target.n_rows, n_rows_of(features))
             unit = None if groups is None else read_groups(groups, target.n_rows)
-            # Sets of classes have no form of rows, and their scorers are refused elsewhere.
+            # Sets of classes have no fixed form of rows, and their scorers are rejected elsewhere.
             of_paths, weighted = getattr(target.format, "ndim", 1) == 2, sample_weight is not None
             if not (of_paths or target.of_sets or self.hierarchy is not None):
                 hint_at_paths(target.hierarchy)
             check_scorer(self.optimize, objective, of_paths=of_paths, weighted=weighted)
             if sample_weight is not None and not sample_weight.all():
-                # A class of such rows only would have nothing to learn from.
+                # A class with only such rows would have nothing to learn from.
                 kept = np.flatnonzero(sample_weight)
                 X, features, y, sample_weight, groups = (
                     None if part is None else take_rows(part, kept)
@@ -336,7 +336,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
                 fit_sets(self, X, features, y, target, effort, fit_params, groups)
                 return self
             if fit_params and effort.n_folds and self.local_classifier is None:
-                # The strengths that are tried are those for weights of about one.
+                # The candidate strengths assume weights of about one.
                 fit_params["sample_weight"] = mean_one(sample_weight)
             if groups is not None and self.local_classifier is not None:
                 fit_params["groups"] = groups
@@ -364,12 +364,12 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         if self.features_ is None:
             return check_texts(X)
         features = self.features_.transform(X)
-        if not self.features_.scale:  # of batches, in which nothing is filled in
+        if not self.features_.scale:  # for batches, in which nothing is imputed
             features = check_array(features, accept_sparse="csr", estimator=self, input_name="X")
         return features if self.scaler_ is None else self.scaler_.transform(features)
 
     def _adopt(self, model: Any, decoding: str) -> None:
-        """Predict as a fitted model does from now on."""
+        """Adopt the predictions of a fitted model."""
         self.model_ = model
         self._measured = decoding
         self._n_own = vars(model).get("_n_own")
@@ -414,8 +414,9 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             check_learns_more(self)
         elif split_columns(X) is not None:
             raise ValueError(
-                "Batches must be matrices of numbers: what columns and texts hold is learned from "
-                "all rows. Make features first, for example with HashingVectorizer."
+                "Batches must be matrices of numbers, because the features of columns and texts "
+                "are learned from all rows. Compute features first, for example with "
+                "HashingVectorizer."
             )
         features = table_features(scale=False) if fresh else self.features_
         numbers = features.fit_transform(X) if fresh else self._check_rows(X)
@@ -425,7 +426,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
             self.features_, self.scaler_, self.scores_ = features, None, {}
             self.n_features_in_ = features.n_features_in_
             self.choices_ = {"model": "local: one classifier per parent node, learned in batches"}
-            model.set_params(threshold=0.5)  # the default, whatever was asked for
+            model.set_params(threshold=0.5)  # the default, whatever was requested
         self._adopt(model, "best_path" if model._models.has_proba else "top_down")
         self.expected_f1_ = USUAL_F
         return self
@@ -433,7 +434,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
     # -- what was chosen -------------------------------------------------------------------------
 
     def _opened(self) -> tuple[list[Any], Any]:
-        """What X goes through, and the model that takes it, with the decisions of this one."""
+        """The transformers of X, and the model after them, with the decisions of this estimator."""
         check_is_fitted(self)
         model = with_state(self.model_, self._models)
         wanted: dict[str, Any] = {"min_confidence": self.min_confidence}

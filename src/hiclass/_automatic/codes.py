@@ -1,8 +1,8 @@
-"""Columns of codes that are different in every row: whether their parts tell classes apart.
+"""Columns of codes that differ in every row: whether their parts separate classes.
 
-Such a column is an id, or it says something by its first or last letters, as the tail number of an
-aeroplane does about its owner. Nobody can tell by the cells alone, and mere ids would cost any
-model several points, so that it is found out on some of the training rows.
+Such a column is an id, or its first or last letters carry information, as the tail number of an
+aircraft does about its owner. The cells alone do not show this, and ids would cost any model
+several points, so it is tested on some of the training rows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _N_TREES = 50
 
 
 def find_codes(left_out: dict[Any, str]) -> list[Any]:
-    """The columns that were left out because their codes are different in every row."""
+    """The columns that were excluded because their codes are different in every row."""
     return [name for name, reason in left_out.items() if is_code(reason)]
 
 
@@ -32,7 +32,7 @@ def are_useful(
     weights: AnyArray,
     seed: int,
 ) -> bool:
-    """Whether a forest is better with features of codes, by more than chance.
+    """Whether a forest is significantly better with features of codes.
 
     Parameters
     ----------
@@ -56,7 +56,8 @@ def are_useful(
         return False
     shares = []
     for X in (without, with_codes):
-        # A root of the columns at every split: enough to tell, and codes have many.
+        # The square root of the number of columns at every split: sufficient for a decision, and
+        # codes have many.
         forest = ExtraTreesClassifier(_N_TREES, min_samples_leaf=2, random_state=seed)
         forest.fit(X[fitted], nodes[fitted], weights[fitted])
         right = forest.predict(X[held_out]) == nodes[held_out]

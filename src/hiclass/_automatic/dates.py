@@ -1,7 +1,7 @@
-"""Dates, as people and programs write them, and the numbers that a classifier can use.
+"""Dates in the usual formats, and the numbers that a classifier can use.
 
-A date becomes seconds of the clock on the wall: a time zone is left out, so that an hour stays the
-hour that was written.
+A date is converted to seconds of wall-clock time: a time zone is ignored, so that the hour is the
+one that was written.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 
 from hiclass._typing import FloatArray
 
-#: What a date is taken apart into, besides the seconds since 1970.
+#: The parts of a date, besides the seconds since 1970.
 PARTS = ("year", "month", "weekday", "hour")
 _SECONDS_PER_DAY = 86_400
 _EPOCH = datetime.datetime(1970, 1, 1)
-# Of two digits, as in POSIX: 69 is 1969 and 68 is 2068.
+# Years with two digits, as in POSIX: 69 is 1969 and 68 is 2068.
 _CENTURY = 69
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -50,7 +50,7 @@ _FORMS = [
         r"\s(?P<year>\d{4})",
     )
 ]
-#: Of these, the one in which only the numbers say which is the day.
+#: The one of these in which only the numbers show which is the day.
 _EITHER = _FORMS[1]
 _COMPACT = re.compile(
     r"(?P<year>(19|20)\d\d)(?P<month>0[1-9]|1[0-2])(?P<day>0[1-9]|[12]\d|3[01])(\.0)?",
@@ -68,12 +68,12 @@ def is_date(value: Any) -> bool:
 
 
 def is_compact_date(number: float) -> bool:
-    """Whether a number is a date of the years 1900 to 2099 without marks: 20140109."""
+    """Whether a number is a date of the years 1900 to 2099 without separators: 20140109."""
     return number % 1 == 0 and to_seconds(f"{number:.0f}", True) is not None
 
 
 def to_seconds(value: Any, day_first: bool) -> float | None:
-    """A date as seconds since 1970 by the clock on the wall; None if it is not a date.
+    """A date as seconds since 1970 of wall-clock time; None if it is not a date.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Columns of one kind as features: words, one-hot categories, numbers filled in and scaled."""
+"""Columns of one kind as features: words, one-hot categories, imputed and scaled numbers."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from hiclass._automatic.dates import PARTS, parts_of
 from hiclass._state import Scaling
 from hiclass._typing import AnyArray, FloatArray
 
-#: A category of fewer rows is put together with the other rare ones of its column.
+#: A category with fewer rows is merged with the other rare ones of its column.
 _RARE = 2
 _SECONDS = "seconds"
-#: Texts of fewer words on average have features for parts of words, of so many letters.
+#: Texts with fewer words on average have features for parts of words, with this number of letters.
 _SHORT_TEXT, _PART = 30, 3
-#: Texts of fewer words on average are codes or names, which are reduced to so many numbers.
+#: Texts with fewer words on average are codes or names, which are reduced to this many numbers.
 _ONE_WORD, _DIRECTIONS = 1.5, 30
-#: From so many words in a column on, words of a single row are left out.
+#: With at least this many words in a column, words of a single row are dropped.
 _MANY_WORDS = 100_000
 
 # -- text --------------------------------------------------------------------------------------
 
 
 def fit_words(cells: Cells, name: Any) -> tuple[list[TfidfVectorizer], Any]:
-    """Learn the words of a column of text, and the parts of words where texts are short.
+    """Learn the words of a column of text, and the parts of words if texts are short.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def fit_words(cells: Cells, name: Any) -> tuple[list[TfidfVectorizer], Any]:
     words = vectorizers[0].build_analyzer()
     if not any(words(text) for text in texts):
         raise ValueError(
-            f"The column {name!r} holds no word of two letters or more. Leave it out with ignore."
+            f"The column {name!r} contains no word of two or more letters. Exclude it with ignore."
         )
     weights = [vectorizers[0].fit_transform(texts)]
     if n_words < _SHORT_TEXT * np.count_nonzero(lengths):
@@ -89,13 +89,13 @@ def encode_words(vectorizers: list[TfidfVectorizer], cells: Cells, name: Any) ->
 
 
 def word_names(vectorizers: list[TfidfVectorizer]) -> list[str]:
-    """Words, and parts of words with dots where the word goes on."""
+    """Words, and parts of words with dots where the word continues."""
     words, *parts = (vectorizer.get_feature_names_out().tolist() for vectorizer in vectorizers)
     return [*words, *(_part_name(part) for names in parts for part in names)]
 
 
 def _part_name(part: str) -> str:
-    """A part of a word: blanks are where the word begins and ends."""
+    """A part of a word; blanks mark the beginning and the end of the word."""
     before = "" if part.startswith(" ") else "…"
     after = "" if part.endswith(" ") else "…"
     return f"{before}{part.strip()}{after}"
@@ -108,7 +108,7 @@ def are_codes(cells: Cells) -> bool:
 
 
 def fit_directions(weights: Any) -> tuple[FloatArray, FloatArray]:
-    """The directions in which weights of words vary most, and the weights along them.
+    """The main directions of variation of the weights of words, and the weights along them.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def fit_categories(columns: list[Cells]) -> tuple[OneHotEncoder | None, Any]:
 
 
 def encode_categories(encoder: OneHotEncoder | None, columns: list[Cells]) -> Any:
-    """Encode categories; those that are new have no feature."""
+    """Encode categories; unseen categories have no feature."""
     return None if encoder is None else encoder.transform(_stack(columns))
 
 
@@ -149,7 +149,7 @@ def _stack(columns: list[Cells]) -> AnyArray:
 
 
 def category_names(encoder: OneHotEncoder | None, columns: list[Any]) -> list[str]:
-    """Names of the features of categories: ``column=value``, and the rare ones in one."""
+    """Names of the features of categories: ``column=value``, and one for the rare ones."""
     if encoder is None:
         return []
     names = []
@@ -179,14 +179,14 @@ def numeric_columns(
 
 
 def orders_of_dates(cells: dict[Any, Cells], kinds: dict[Any, str]) -> dict[Any, bool]:
-    """Whether the dates of each column of them begin with the day."""
+    """Whether the dates of each column begin with the day."""
     return {name: day_first_of(cells[name]) for name, kind in kinds.items() if kind == "dates"}
 
 
 def select_numeric(
     cells: dict[Any, Cells], kinds: dict[Any, str], day_first: dict[Any, bool]
 ) -> tuple[list[tuple[Any, str]], list[FloatArray]]:
-    """The numbers to learn from: of a date, the parts that vary, and the seconds.
+    """The numbers to learn from: for a date, the parts that vary, and the seconds.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def select_numeric(
     for name, part, values in numeric_columns(cells, kinds, day_first):
         if np.isnan(values).all():
             what = "date" if part else "number"
-            raise ValueError(f"The column {name!r} holds no {what}. Leave it out with ignore.")
+            raise ValueError(f"The column {name!r} contains no {what}. Exclude it with ignore.")
         if part in ("", _SECONDS) or np.nanmin(values) < np.nanmax(values):
             chosen.append((name, part))
             found.append(values)
@@ -221,7 +221,7 @@ def select_numeric(
 
 
 def as_block(columns: list[FloatArray], n_rows: int) -> FloatArray:
-    """Numbers side by side, in memory of their own."""
+    """Numbers next to each other, in separate memory."""
     block = np.empty((n_rows, len(columns)))
     for j, values in enumerate(columns):
         block[:, j] = values
@@ -229,7 +229,7 @@ def as_block(columns: list[FloatArray], n_rows: int) -> FloatArray:
 
 
 def learn_scaling(block: FloatArray, columns: list[Any], *, scale: bool) -> Scaling:
-    """Learn what fills in missing numbers, and the scale of numbers.
+    """Learn the imputation and the scale of numbers.
 
     Parameters
     ----------
@@ -250,20 +250,20 @@ def learn_scaling(block: FloatArray, columns: list[Any], *, scale: bool) -> Scal
     for j in gaps.tolist():
         known = block[~missing[:, j], j]
         fill[j] = np.median(known) if len(known) else 0.0
-    # The parts of a date are missing together: one feature says so.
+    # The parts of a date are missing together, so one feature is sufficient.
     first = {columns[j]: j for j in reversed(gaps.tolist())}
     flagged = np.array(sorted(first.values()), dtype=np.intp)
     mean, deviation = np.zeros(0), np.ones(0)
     if scale:
         filled = np.where(missing, fill, block) if len(gaps) else block
         mean, deviation = filled.mean(axis=0), filled.std(axis=0)
-        # What is constant up to rounding stays constant.
+        # Values that are constant up to rounding stay constant.
         deviation[deviation <= 1e-12 * np.abs(mean)] = 1.0
     return Scaling(fill, flagged, mean, deviation)
 
 
 def apply_scaling(scaling: Scaling, block: FloatArray, *, in_place: bool) -> FloatArray:
-    """Numbers filled in and scaled, and behind them 1 where one was missing.
+    """Imputed and scaled numbers, followed by indicators of missing values.
 
     Parameters
     ----------

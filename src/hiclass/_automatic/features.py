@@ -17,13 +17,13 @@ from hiclass._compat import check_is_fitted, validate_data
 from hiclass._typing import AnyArray, FloatArray
 from hiclass._version import as_stamped, read_stamped, reduce_stamped
 
-#: With more features of categories than that, the result is sparse.
+#: With more features of categories, the result is sparse.
 _MANY = 2_000
-#: And so many numbers in all.
+#: The same for the total number of values.
 _MOST_DENSE = 50_000_000
-#: What ``fit`` does not set in every case.
+#: Attributes that ``fit`` does not always set.
 _FITTED = ("n_features_in_", "feature_names_in_")
-#: What X was in ``fit``, for messages.
+#: The forms of X in ``fit``, for messages.
 _FORMS = {
     "frame": "a table with names of columns",
     "rows": "rows of cells without names",
@@ -107,7 +107,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     ['price', 'day (month)', 'day (weekday)', 'day (seconds)', 'price (missing)']
     """
 
-    #: Whether sparse rows become dense ones.
+    #: Whether sparse rows are converted to dense rows.
     _makes_dense = False
 
     def __init__(
@@ -274,18 +274,18 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         return [f"{column}: {word}" for word in words] if len(self._vectorizers) > 1 else words
 
     def _flagged(self) -> list[int]:
-        """The numbers of which a feature says whether they are missing."""
+        """The numbers with an indicator of missing values."""
         return [] if self._scaling is None else self._scaling.flagged.tolist()
 
     def _without_flags(self) -> TableFeatures:
-        """The same, fitted, without features that say whether numbers are missing."""
+        """The same fitted transformer without indicators of missing values."""
         other = copy.copy(self)
         if self._scaling is not None:
             other._scaling = replace(self._scaling, flagged=self._scaling.flagged[:0])
         return other
 
     def _as_dense(self, n_rows: int) -> TableFeatures | None:
-        """The same, fitted, with dense features of a sparse matrix; None where these are many."""
+        """The same fitted transformer with dense features; None if there are too many."""
         width = getattr(self, "n_features_in_", 0)
         if self._form != "matrix" or width > _MANY or n_rows * width > _MOST_DENSE:
             return None
@@ -347,11 +347,11 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         return encoders.side_by_side(parts, sparse=self._is_sparse)
 
     def _read(self, columns: Columns) -> dict[Any, Cells]:
-        """The cells of the features, of which none may be missing and no column new."""
+        """The cells of the features; no column may be missing or new."""
         if self._form == "rows" and len(columns.names) != self.n_features_in_:
             raise ValueError(
                 f"X has {len(columns.names)} features, but TableFeatures is expecting "
-                f"{self.n_features_in_} features as input. Give the columns of fit."
+                f"{self.n_features_in_} features as input. Pass the columns of fit."
             )
         places = {name: j for j, name in enumerate(columns.names)}
         known = set(self._names_in)
@@ -390,7 +390,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         return encoders.apply_scaling(self._scaling, block, in_place=False)
 
     def _check_matrix(self, X: Any, *, reset: bool) -> Any:
-        # What was fitted on sparse rows has nothing to fill in.
+        # A transformer fitted on sparse rows does not impute.
         fills = reset or not self.scale or self._scaling is not None
         finite = "allow-nan" if fills and not sp.issparse(X) else True
         return validate_data(
@@ -426,12 +426,12 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         return as_stamped(super().__getstate__())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._directions = {}  # which older files do not have
+        self._directions = {}  # not in older files
         self.__dict__.update(read_stamped(state, type(self).__name__))
 
 
 def _names(given: Any, parameter: str) -> list[Any]:
-    """A parameter that names columns as a list; a single name need not be one."""
+    """A parameter that names columns as a list, which may be a single name."""
     if given is None:
         return []
     if isinstance(given, str):
@@ -449,12 +449,12 @@ def _check_not_named(named: dict[str, list[Any]]) -> None:
         if names:
             raise ValueError(
                 f"{parameter} names the column {names[0]!r}, but X is a matrix of numbers, which "
-                f"passes through. Give a frame, or leave {parameter} out."
+                f"is passed through. Pass a frame, or leave {parameter} out."
             )
 
 
 def _as_numbers(columns: Columns) -> AnyArray:
-    """A table as a matrix, for features that were fitted on one."""
+    """A table as a matrix, for a transformer that was fitted on one."""
     numbers = [as_numbers(columns.read(j), name) for j, name in enumerate(columns.names)]
     return encoders.as_block(numbers, columns.n_rows)
 

@@ -1,4 +1,4 @@
-"""What newcomers overlook in their data: paths in one column, labels among the features."""
+"""Hints at common problems in data: paths in one column, labels among the features."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def hint_at_labels(X: Any, y: Any) -> None:
 
 
 def _names(table: Any) -> list[str]:
-    """The names of columns; numbers are the names of columns that have none."""
+    """The names of columns; numbers are the names of unnamed columns."""
     if hasattr(table, "collect"):  # a lazy frame, which would compute them and warn
         return []
     names = getattr(table, "column_names", getattr(table, "columns", ()))

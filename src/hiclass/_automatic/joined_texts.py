@@ -29,7 +29,7 @@ class JoinedTexts(TransformerMixin, BaseEstimator):
         self.text = text
 
     def fit(self, X: Any = None, y: Any = None) -> JoinedTexts:
-        """Remember the columns; there is nothing else to learn.
+        """Store the columns; there is nothing else to learn.
 
         Parameters
         ----------
@@ -46,7 +46,7 @@ class JoinedTexts(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> AnyArray:
-        """Join the texts of every row; missing cells are left out.
+        """Join the texts of every row; missing cells are skipped.
 
         Parameters
         ----------

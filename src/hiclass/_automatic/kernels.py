@@ -1,6 +1,6 @@
-"""Scale and width of kernel machines: found out on some of the training rows.
+"""Scale and width of kernel machines, chosen on some of the training rows.
 
-A few values on some two thousand rows costs little, whatever the size of the task.
+Trying a few values on about two thousand rows is cheap for tasks of any size.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from hiclass._linear.kernel_ridge import (
 )
 from hiclass._typing import AnyArray, FloatArray, IntArray
 
-#: What is tried beside the defaults.
+#: The values that are tried besides the defaults.
 _OTHERS = {"width": (0.5, 2.0), "alpha": (0.1, 0.001)}
 _MOST_FITTED, _MOST_HELD_OUT = 1_500, 750
-#: Columns whose spreads differ by more than this are in units of their own.
+#: If the spreads of columns differ by more than this factor, the columns have different units.
 _MOST_RATIO = 3.0
-#: A single column whose spread is larger than this many usual ones is in another unit.
+#: A single column whose spread is this many times the usual one has another unit.
 _FAR_OUT = 10.0
-#: The share of rows in which two models differ, about.
+#: The approximate share of rows in which two models differ.
 _DIFFERENT = 0.1
 
 
 def make_scaler(X: FloatArray) -> StandardScaler | None:
-    """A fitted scaler where the columns of dense rows are not on one scale.
+    """A fitted scaler if the columns of dense rows have different scales.
 
-    Columns of 0 and 1 have no unit: categories that were encoded, beside numbers that were scaled,
-    are on one scale with them.
+    Columns of 0 and 1 have no unit: encoded categories next to scaled numbers are on the same
+    scale.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         spread = X.std(axis=0)
@@ -56,7 +56,7 @@ def make_scaler(X: FloatArray) -> StandardScaler | None:
 def tune_kernel(
     X: FloatArray, nodes: IntArray, fold: IntArray, weights: AnyArray, seed: int
 ) -> dict[str, Any]:
-    """Parameters of kernel machines, by the share of final classes that are right out of fold.
+    """Parameters of kernel machines, by the out-of-fold accuracy of final classes.
 
     Parameters
     ----------
@@ -133,9 +133,9 @@ def _make_share(
 
 
 def by_chance(n_rows: float) -> float:
-    """By how much one of two models may seem better: by a standard error of the difference.
+    """By how much one of two models may seem better by chance: a standard error.
 
-    That of two models that differ in one row of ten.
+    For two models that differ in one row of ten.
     """
     return float(np.sqrt(_DIFFERENT / n_rows))
 
@@ -143,7 +143,7 @@ def by_chance(n_rows: float) -> float:
 def some_held_out(
     nodes: IntArray, fold: IntArray, weights: AnyArray, seed: int
 ) -> tuple[IntArray, IntArray]:
-    """Some rows to fit, and some of the first fold that are held out, of the same classes."""
+    """Some rows to fit, and some held-out rows of the first fold, of the same classes."""
     rng = np.random.default_rng(seed)
     fitted = _some(np.flatnonzero((fold != 0) & (weights > 0)), _MOST_FITTED, rng)
     known = np.flatnonzero((fold == 0) & (weights > 0) & np.isin(nodes, nodes[fitted]))

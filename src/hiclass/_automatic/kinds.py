@@ -1,7 +1,8 @@
-"""What columns hold: text, numbers, categories or dates, and why others are left out.
+"""The kinds of columns: text, numbers, categories or dates, and why others are excluded.
 
-Columns that the user names are taken as they are. Otherwise every column is judged by its cells:
-what tells rows apart without saying anything about other rows (ids, one value per row) is left out.
+Columns that the user names have the given kind. The kind of other columns is inferred from their
+cells. Columns that identify rows without information about other rows (ids, one value per row) are
+excluded.
 """
 
 from __future__ import annotations
@@ -20,14 +21,15 @@ from hiclass._typing import FloatArray
 
 KINDS = ("text", "numbers", "categories", "dates")
 
-# A column of strings is text from so many words per cell on, and a category up to so many values.
+# The smallest number of words per cell of a text column of strings, and the largest number of
+# values of a category.
 _WORDS, _VALUES, _SHARE = 4, 50, 0.1
-# From so many rows on, numbers that count the rows, rise or fall are an id; fewer may do so by
-# chance.
+# With at least this many rows, numbers that count the rows, increase or decrease are an id. With
+# fewer rows, this may be chance.
 _COUNTED = 20
-# From this share of different values on, nearly every row has a value of its own.
+# With at least this share of different values, almost every row has its own value.
 _UNIQUE = 0.9
-# Cells of fewer words per cell are names or codes instead of short texts.
+# Cells with fewer words are names or codes instead of short texts.
 _SHORT_TEXT = 1.5
 _ID_NAME = re.compile(
     r"(?i:(^|[\W_])(id|uuid|guid)s?$)|[a-z\d](Id|ID|Uuid|UUID|Guid|GUID)s?$", flags=re.ASCII
@@ -108,7 +110,7 @@ def choose_kinds(
 def _named_once(
     columns: Columns, named: Mapping[str, Iterable[Any]], ignore: list[Any]
 ) -> dict[Any, str]:
-    """The kind of every column that the user named; ``"ignore"`` for those to leave out."""
+    """The kind of every column that the user named; ``"ignore"`` for excluded columns."""
     known = set(columns.names)
     kinds: dict[Any, str] = {}
     for kind, names in {**named, "ignore": ignore}.items():
@@ -133,7 +135,7 @@ def _named_once(
 
 
 def guess(name: Any, cells: Cells) -> tuple[str | None, str]:
-    """The kind of a column by its cells, or None, and the reason."""
+    """The kind of a column, inferred from its cells, or None, and the reason."""
     if cells.kind in ("numbers", "dates"):
         known = cells.values[~np.isnan(cells.values)]
         if cells.kind == "numbers":
@@ -159,7 +161,7 @@ def guess(name: Any, cells: Cells) -> tuple[str | None, str]:
 
 
 def _all_numbers(values: list[Any]) -> FloatArray | None:
-    """The values as numbers, NaN for what spells a missing one; None if one is not a number."""
+    """The values as numbers, with NaN for missing values; None if one is not a number."""
     numbers = np.empty(len(values))
     for i, value in enumerate(values):
         number = to_number(value)
@@ -172,7 +174,7 @@ def _all_numbers(values: list[Any]) -> FloatArray | None:
 def _all_dates(values: list[Any]) -> FloatArray | None:
     """The distinct values in seconds since 1970; None if one is not a date.
 
-    What spells a missing number spells a missing date; a category may be called so.
+    Values that mean a missing number also mean a missing date, but a category may have them.
     """
     first = next(value for value in values if not _spells_missing(value))
     if not is_date(first) or not all(isinstance(v, str | datetime.date) for v in values):
@@ -221,7 +223,7 @@ def _guess_numbers(name: Any, numbers: FloatArray) -> tuple[str | None, str]:
 
 
 def _why_id(name: str, numbers: FloatArray, distinct: FloatArray) -> str:
-    """Why whole numbers are an id instead of a feature; empty if they are a feature."""
+    """Why integers are an id and not a feature; empty if they are a feature."""
     is_unique, is_long = len(distinct) == len(numbers), len(numbers) >= _COUNTED
     if is_unique and is_long and distinct[-1] - distinct[0] == len(distinct) - 1:
         return "it numbers the rows"
@@ -258,7 +260,7 @@ def _guess_strings(name: Any, values: list[str]) -> tuple[str | None, str]:
 
 
 def is_code(reason: str) -> bool:
-    """Whether a column was left out because nearly every row has a value of its own."""
+    """Whether a column was excluded because almost every row has its own value."""
     return reason.endswith(_DIFFERENT)
 
 
@@ -268,6 +270,6 @@ def _is_many(n_distinct: int, n_rows: int) -> bool:
 
 
 def _words_recur(values: list[str]) -> bool:
-    """Whether words are shared by cells: then they are words instead of parts of codes."""
+    """Whether cells share words, so that they are words and not parts of codes."""
     words = [word for value in values for word in re.findall(r"[^\W\d_]{2,}", value.lower())]
     return len(words) >= len(values) and len(set(words)) <= len(words) / 2

@@ -1,7 +1,7 @@
-"""Predictions that are made once: what a model says about rows held out, as a model.
+"""Predictions that are computed once: the probabilities of held-out rows, as a model.
 
-Temperatures, weights, scores and the F-score are all learned from the same predictions, and most of
-the time goes into these. Rows are row numbers here.
+Temperatures, weights, scores and the F-score are all learned from the same predictions, which take
+most of the time. Rows are represented by their numbers here.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from hiclass._state import Options
 from hiclass._typing import FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
-#: At most so many probabilities of one model are kept.
+#: The largest number of probabilities of one model that are kept.
 _MOST_NUMBERS = 20_000_000
 
 
 @dataclass(frozen=True)
 class KnownModels:
-    """Probabilities of the final classes of some rows, in place of the model that they are from.
+    """Probabilities of the final classes of some rows, in place of the model that computed them.
 
     Attributes
     ----------
@@ -58,14 +58,14 @@ def can_be_known(models: Any, n_rows: int) -> bool:
 
 
 def know(models: Any, X: Any, rows: IntArray) -> KnownModels:
-    """Query a model about some rows, in ascending order, once and for all."""
+    """Query a model once about some rows, in ascending order."""
     some = take_rows(X, rows)
-    # Of probabilities there are two arrays at a time: those of nodes and those of final classes.
+    # There are two arrays of probabilities at a time: those of nodes and those of final classes.
     width = 2 * max(width_of(models), models.hierarchy.n_nodes)
     parts = [final_proba(models, slice_rows(some, part)) for part in chunks_of_rows(some, width)]
     return KnownModels(models.hierarchy, models.options, rows, np.concatenate(parts))
 
 
 def row_numbers(n_rows: int) -> IntArray:
-    """What stands for X where rows are row numbers."""
+    """The substitute for X if rows are represented by their numbers."""
     return np.arange(n_rows)[:, None]

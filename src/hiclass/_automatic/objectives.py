@@ -1,4 +1,4 @@
-"""What predictions should be best at: what ``optimize`` may be, and what cannot be had."""
+"""The objectives: the values of ``optimize``, and which of them are available."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.metrics import get_scorer
 
 @dataclass(frozen=True)
 class Objective:
-    """What a model is wanted for.
+    """An objective.
 
     Attributes
     ----------
@@ -38,24 +38,24 @@ OBJECTIVES = {
 
 
 def is_named(optimize: Any) -> bool:
-    """Whether something is one of our own objectives, and no scorer."""
+    """Whether a value is one of our own objectives and not a scorer."""
     return (optimize is None or isinstance(optimize, str)) and optimize in OBJECTIVES
 
 
 def find_objective(optimize: Any, effort: str) -> Objective:
-    """What predictions should be best at; refused where it cannot be had."""
+    """Return the objective; raise an error if it is not available."""
     if is_named(optimize):
         return OBJECTIVES[optimize]
     if effort == "quick":
         raise ValueError(
-            "effort='quick' measures nothing, so that a scorer cannot decide. Use "
-            "effort='balanced', or optimize='path' or 'f1'."
+            "effort='quick' compares nothing, so a scorer cannot be used. Use effort='balanced', "
+            "or optimize='path' or 'f1'."
         )
     return Objective(("best_path", "expected_f1"), get_scorer(optimize))
 
 
 def check_optimize(optimize: Any) -> None:
-    """Refuse what is neither an objective nor a scorer."""
+    """Reject values that are neither an objective nor a scorer."""
     if is_named(optimize):
         return
     try:
@@ -68,7 +68,7 @@ def check_optimize(optimize: Any) -> None:
 
 
 def check_scorer(optimize: Any, objective: Objective, *, of_paths: bool, weighted: bool) -> None:
-    """Refuse, before anything is fitted, a scorer that would fail or ignore the weights.
+    """Reject, before anything is fitted, a scorer that would fail or ignore the weights.
 
     Parameters
     ----------
@@ -90,17 +90,17 @@ def check_scorer(optimize: Any, objective: Objective, *, of_paths: bool, weighte
         )
     if weighted and "sample_weight" not in inspect.signature(objective.scorer).parameters:
         raise ValueError(
-            f"optimize={optimize!r} takes no sample_weight, so that the weights of the rows would "
-            f"not count in the choice. Give it this parameter."
+            f"optimize={optimize!r} has no parameter sample_weight, so the weights of the rows "
+            "would be ignored in the choice. Add this parameter to it."
         )
 
 
 def set_measure(optimize: Any) -> str:
-    """What models of sets of classes should be best at; what is about whole paths is refused."""
+    """The objective of models of sets of classes; objectives of whole paths are rejected."""
     if optimize not in (None, "average_precision", "f1"):
         raise ValueError(
-            f"optimize={optimize!r} is about whole paths, but predictions are sets of classes here "
-            f"(multi_label=True, or a DAG). Use optimize='average_precision' or 'f1', or leave it "
-            f"out."
+            f"optimize={optimize!r} is for whole paths, but here predictions are sets of classes "
+            "(multi_label=True, or a DAG). Use optimize='average_precision' or 'f1', or leave it "
+            "out."
         )
     return optimize or "average_precision"

@@ -1,4 +1,4 @@
-"""From X to the features that models learn from, and what is said about them.
+"""From X to the features of the models, and their description.
 
 Each function takes the estimator that is being fitted, sets its ``features_`` and ``scaler_``, and
 describes them in its ``choices_``.
@@ -23,7 +23,7 @@ _MOST_SHOWN = 10
 
 
 def fit_features(owner: Any, X: Any) -> Any:
-    """Learn and make features of whatever X is."""
+    """Learn and compute the features of X."""
     owner.choices_ = {}
     owner.features_ = table_features()
     features = owner.features_.fit_transform(X)
@@ -41,7 +41,7 @@ def table_features(**params: Any) -> TableFeatures:
 
 
 def describe_features(owner: Any, features: Any) -> None:
-    """Say how many features there are, and what they are of."""
+    """Describe the number of features and their sources."""
     kind = "sparse" if sp.issparse(features) else "dense"
     kinds = sorted(set(owner.features_.columns_.values())) or ["numbers"]
     owner.choices_["features"] = f"{features.shape[1]:,} {kind} features of {', '.join(kinds)}"
@@ -56,14 +56,14 @@ def describe_features(owner: Any, features: Any) -> None:
 def try_codes(
     owner: Any, X: Any, features: Any, nodes: IntArray, fold: IntArray, sample_weight: Any
 ) -> Any:
-    """The features, with those of columns of codes where these tell classes apart."""
+    """The features, including those of columns of codes if these separate classes."""
     codes = find_codes(owner.features_.left_out_)
     if not codes or sp.issparse(features) or owner.local_classifier is not None:
         return features
     tried = table_features(text=codes)
     try:
         with_codes = tried.fit_transform(X)
-    except ValueError:  # codes without two letters or digits in a row have no parts
+    except ValueError:  # codes without two consecutive letters or digits have no parts
         return features
     weights = np.ones(len(nodes)) if sample_weight is None else sample_weight
     seed = settings_of(owner, EFFORTS[owner.effort]).seed
@@ -77,7 +77,7 @@ def try_codes(
 
 def scale_features(owner: Any, features: Any) -> Any:
     """Dense features on one scale."""
-    if sp.issparse(features) or owner.features_.columns_:  # a table is scaled already
+    if sp.issparse(features) or owner.features_.columns_:  # a table is already scaled
         return features
     tags = None if owner._given is None else owner._given.tags()
     if tags is not None and tags.input_tags.positive_only:

@@ -1,8 +1,8 @@
-"""Which models are worth a try: by the kind of the rows and the size of the task, not by the clock.
+"""The candidate models, by the kind of the rows and the size of the task, not by measured time.
 
-Sizes are counted in work: a linear classifier of k classes on n rows with z numbers each costs
-n * k * z, a kernel machine with m landmarks n * m * (m + k), and forests are converted at what they
-take as long as. The same rows and seed have the same proposals.
+Sizes are counted in operations: a linear classifier of k classes on n rows with z values each costs
+n * k * z, a kernel machine with m landmarks n * m * (m + k), and forests are converted by their
+measured time. The same rows and seed have the same proposals.
 """
 
 from __future__ import annotations
@@ -30,28 +30,31 @@ from hiclass._problems.index import TreeIndex, find_options
 from hiclass._typing import FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
-#: A flat classifier with more work than this many times that of all local ones is left out.
+#: A flat classifier that costs more than this many times all local ones is omitted.
 MOST_FLAT = 10
 #: The temperature of models that learn none: of margins on words, of kernel machines on few rows.
 USUAL_TEMPERATURE, FEW_ROWS_TEMPERATURE = 0.125, 0.5
-#: Numbers per feature of a network, and how many it may have: 40 MB in files, more in memory.
+#: Numbers per feature of a network, and their largest total: 40 MB in files, more in memory.
 _EMBEDDING, _MOST_WEIGHTS = 128, 10_000_000
-#: Of so few columns, trees look at all of them at every split, otherwise at a root of their number.
+#: With at most this many columns, trees consider all of them at every split, otherwise the square
+#: root of their number.
 _FEW_COLUMNS = 50
-#: Dense rows of so many columns are like embeddings; with so many classes, a discriminant analysis
-#: serves where nothing is measured. So many landmarks, and most numbers that they may take.
+#: Dense rows with at least this many columns are like embeddings. With at least this many classes,
+#: a discriminant analysis is used if nothing is measured. The number of landmarks, and the largest
+#: number of their values.
 _MANY_COLUMNS, _MANY_CLASSES, _LANDMARKS, _MOST_COEFFICIENTS = 128, 50, 1_000, 50_000_000
-#: Rows per final class from which on trees are chosen without a comparison: their leaves have two.
+#: The number of rows per final class from which trees are chosen without a comparison: their leaves
+#: have two.
 _ROWS_FOR_TREES = 10
-#: What the trees of a forest may hold: every node of a tree has a number for each class.
+#: The largest size of the trees of a forest: every node of a tree has a number for each class.
 _MOST_BYTES = 2e9
-#: The F-score that models expect that measure none.
+#: The F-score assumed by models that measure none.
 USUAL_F = 0.8
 
 
 @dataclass(frozen=True)
 class Effort:
-    """What may be spent.
+    """The effort of the comparison.
 
     Attributes
     ----------
@@ -97,7 +100,7 @@ EFFORTS = {
 
 @dataclass(frozen=True)
 class Size:
-    """How large a task is.
+    """The size of a task.
 
     Attributes
     ----------
@@ -128,7 +131,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A model that is worth a try.
+    """A candidate model.
 
     Attributes
     ----------
@@ -150,7 +153,7 @@ class Proposal:
 
 @dataclass
 class Proposals:
-    """The models that are worth a try, and why others are not."""
+    """The candidate models, and why others are omitted."""
 
     chosen: list[Proposal] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
@@ -158,7 +161,7 @@ class Proposals:
 
 @dataclass(frozen=True)
 class Settings:
-    """What all models are given: the parameters of the estimator that users see.
+    """The settings of all models, from the parameters of the estimator.
 
     Attributes
     ----------
@@ -179,7 +182,7 @@ class Settings:
 
 
 def size_of(X: Any, nodes: IntArray, hierarchy: Hierarchy) -> Size:
-    """How large a task with one path per row is."""
+    """The size of a task with one path per row."""
     index = TreeIndex(hierarchy, nodes)
     options = find_options(index, leaf_only=False)
     n_branches = np.diff(options.indptr)
@@ -191,9 +194,9 @@ def size_of(X: Any, nodes: IntArray, hierarchy: Hierarchy) -> Size:
 
 
 def propose(X: Any, size: Size, settings: Settings) -> Proposals:
-    """Models for some rows of numbers with one path each.
+    """Models for rows of numbers with one path each.
 
-    The first proposal is what serves where nothing is measured.
+    The first proposal is used if nothing is measured.
     """
     if sp.issparse(X):
         return _for_sparse(size, settings)
@@ -206,7 +209,7 @@ def propose(X: Any, size: Size, settings: Settings) -> Proposals:
 def _for_sparse(size: Size, settings: Settings) -> Proposals:
     effort, found = settings.effort, Proposals()
     svm = LinearSVC(dual=True, tol=0.1)
-    # The deeper a node, the fewer rows it has, and the larger C may be.
+    # Deeper nodes have fewer rows, and C may be larger.
     local = _local(ByDepth(ready(svm), C=[0.5, 1, 2]), settings)
     found.chosen.append(Proposal("local", local, "a LinearSVC per parent node"))
     if not effort.n_folds:
@@ -219,7 +222,7 @@ def _for_sparse(size: Size, settings: Settings) -> Proposals:
 
 
 def _propose_networks(size: Size, settings: Settings, found: Proposals) -> None:
-    """A softmax over all final classes behind an embedding, where PyTorch is there."""
+    """A softmax over all final classes after an embedding, if PyTorch is installed."""
     work = size.n_rows * _EMBEDDING * (size.n_numbers + size.n_final) * 10
     if size.n_columns * _EMBEDDING > _MOST_WEIGHTS:
         found.left_out["network"] = f"{size.n_columns:,} features would make it very large"
@@ -245,11 +248,11 @@ def _for_dense(X: FloatArray, size: Size, settings: Settings) -> Proposals:
     effort, found = settings.effort, Proposals()
     enough = size.n_rows >= _ROWS_FOR_TREES * size.n_final
     if not effort.n_folds and enough and _is_mixed(X) and _forest_fits(size, effort, Proposals()):
-        # Distances say little where columns mean different things.
+        # Distances are not meaningful if columns have different meanings.
         found.chosen.append(_propose_forest(size, settings, calibration=None))
         return found
     kernel = _kernel(size, settings)
-    # Without a comparison only where a kernel machine, which is better, would take too long.
+    # Without a comparison, only if a kernel machine, which is better, would take too long.
     unmeasured = kernel is None and size.n_final >= _MANY_CLASSES
     if size.n_columns >= _MANY_COLUMNS and (effort.n_folds or unmeasured):
         _propose_discriminant(size, settings, found)
@@ -279,13 +282,13 @@ def _for_dense(X: FloatArray, size: Size, settings: Settings) -> Proposals:
 
 
 def _is_mixed(X: FloatArray) -> bool:
-    """Whether there are columns of 0 and 1, such as categories, beside others."""
+    """Whether there are columns of 0 and 1, such as categories, next to others."""
     binary = [bool(np.isin(column, (0, 1)).all()) for column in X.T]
     return any(binary) and not all(binary)
 
 
 def _forest_fits(size: Size, effort: Effort, found: Proposals) -> bool:
-    """Whether forests are affordable; why not is noted."""
+    """Whether forests are affordable; the reason is stored if not."""
     if _work_of_forest(size, effort.n_trees) > effort.work / 2:
         found.left_out["forest"] = "too many rows for a forest"
     elif 8 * effort.n_trees * size.local > _MOST_BYTES:
@@ -304,15 +307,15 @@ def _propose_forest(size: Size, settings: Settings, calibration: str | None) -> 
 
 
 def _work_of_forest(size: Size, n_trees: int) -> float:
-    """About as many multiplications as would take as long."""
+    """The number of multiplications that would take about as long."""
     by_rows = size.n_rows * np.log2(size.n_rows + 1) * np.sqrt(size.n_columns) * 1e3
-    if size.n_columns <= _FEW_COLUMNS:  # looking at all of them takes twice as long
+    if size.n_columns <= _FEW_COLUMNS:  # considering all of them takes twice as long
         by_rows *= 2
     return float(n_trees * (by_rows + 2e7 * size.n_problems))
 
 
 def _propose_linear(size: Size, settings: Settings, found: Proposals, flat_fits: bool) -> None:
-    """A logistic regression: flat where that is affordable, otherwise per parent node, or both."""
+    """A logistic regression: flat if that is affordable, otherwise per parent node, or both."""
     scaler = StandardScaler().set_output(transform="default")
     if routing_enabled():
         scaler.set_fit_request(sample_weight=False)
@@ -334,7 +337,7 @@ def _propose_linear(size: Size, settings: Settings, found: Proposals, flat_fits:
 
 
 def _propose_discriminant(size: Size, settings: Settings, found: Proposals) -> None:
-    """A discriminant analysis over all final classes, which is quick for any number of them."""
+    """A discriminant analysis over all final classes, which is fast for any number of classes."""
     work = settings.effort.work / size.n_rows  # per row
     if size.n_columns**2 > work:
         found.left_out["discriminant"] = "too many rows for so many columns"
@@ -351,7 +354,7 @@ def _propose_discriminant(size: Size, settings: Settings, found: Proposals) -> N
 
 
 def _kernel(size: Size, settings: Settings) -> Any:
-    """A kernel machine with as many landmarks as the work allows; None if that is too few."""
+    """A kernel machine with as many landmarks as are affordable; None if these are too few."""
     effort = settings.effort
     # Rows times m * (m + classes) multiplications.
     n_classes = size.n_final if size.flat <= MOST_FLAT * max(size.local, 1.0) else 0
@@ -366,7 +369,7 @@ def _kernel(size: Size, settings: Settings) -> Any:
 
 
 def propose_given(local_classifier: Any, size: Size, settings: Settings) -> Proposals:
-    """Models with a local classifier that is given."""
+    """Models with a given local classifier."""
     found, effort = Proposals(), settings.effort
     typical = (
         local_classifier.estimator if isinstance(local_classifier, ByDepth) else local_classifier
@@ -377,7 +380,7 @@ def propose_given(local_classifier: Any, size: Size, settings: Settings) -> Prop
     can_score = not is_object or not by_margin or hasattr(typical, "decision_function")
     options: dict[str, Any] = {"calibration": "joint" if by_margin else "temperature"}
     if not effort.n_folds or not can_score:
-        # Its scores may have any scale: without a measured temperature there is none.
+        # Its scores may have any scale, so without a measurement there is no temperature.
         options = {"calibration": None}
     local = _local(local_classifier, settings, **options)
     found.chosen.append(Proposal("local", local, f"a {name} per parent node"))
@@ -395,7 +398,7 @@ def propose_given(local_classifier: Any, size: Size, settings: Settings) -> Prop
 
 
 def propose_sets(local_classifier: Any, common: dict[str, Any]) -> Proposal:
-    """The model for sparse rows that are sets of classes, with parameters of all estimators."""
+    """The model for sparse rows that are sets of classes, with the parameters of all estimators."""
     if local_classifier is not None:
         model = LocalClassifierPerNode(local_classifier, **common)
         return Proposal("local", model, "the given classifier per node")
@@ -407,12 +410,12 @@ def propose_sets(local_classifier: Any, common: dict[str, Any]) -> Proposal:
 
 
 def _is_shallow(size: Size) -> bool:
-    """Whether the only choice, if any, is at the root: flat and local are the same then."""
+    """Whether only the root has several branches, so that flat and local are the same."""
     return size.n_problems <= 1
 
 
 def _flat_is_small(size: Size, found: Proposals) -> bool:
-    """Whether a flat classifier is affordable; why not is noted."""
+    """Whether a flat classifier is affordable; the reason is stored if not."""
     if not size.local or size.flat <= MOST_FLAT * size.local:  # there may be nothing to decide
         return True
     times = size.flat / size.local
@@ -439,13 +442,13 @@ def _calibrated(calibration: str | None) -> dict[str, Any]:
 
 
 def _decoding(classifier: Any, calibration: str | None) -> str:
-    """What serves until it is known what a model is for."""
+    """The decoding to use until the objective is known."""
     typical = classifier.estimator if isinstance(classifier, ByDepth) else classifier
     scores = calibration is not None or hasattr(typical, "predict_proba")
     return "best_path" if scores or not hasattr(typical, "fit") else "top_down"
 
 
 def ready(classifier: Any) -> Any:
-    """A classifier that is given the weights of rows, also where metadata are routed."""
+    """A classifier that accepts row weights, also with metadata routing."""
     classifier = clone(classifier)
     return classifier.set_fit_request(sample_weight=True) if routing_enabled() else classifier

@@ -1,7 +1,7 @@
-"""Which of the proposed models serve, alone or together: found out on rows that they have not seen.
+"""Which of the candidates to use, alone or combined, by scores on held-out rows.
 
-All proposals are fitted on the same folds. On the rows held out, each one learns its temperature,
-all of them together their weights, and every candidate gets the score that it is wanted for.
+All candidates are fitted on the same folds. On the held-out rows, each one learns its temperature,
+all of them together learn their weights, and every candidate is scored by the objective.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from hiclass._state import EnsembleModels
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
-#: A model with a smaller share of the weights is not worth its fit.
+#: A model with a smaller share of the weights does not justify its fit.
 _LEAST_SHARE = 0.03
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Training rows, in all the forms that are needed here.
+    """Training rows, in all forms that are needed here.
 
     Attributes
     ----------
@@ -72,24 +72,24 @@ class Rows:
         return Rows(X, y, self.nodes[rows], self.hierarchy, self.fold[rows], params, groups)
 
     def can_be_held_out(self, n_folds: int) -> bool:
-        """Whether there is a row in the first folds: the only rows of inner classes are in none."""
+        """Whether the first folds have a row: the only rows of inner classes are in none."""
         return bool(((self.fold >= 0) & (self.fold < n_folds)).any())
 
     @property
     def n_groups(self) -> int:
-        """How many parts there are that can be held out."""
+        """The number of parts that can be held out."""
         return len(self.nodes) if self.groups is None else int(self.groups.max()) + 1
 
     @property
     def weights(self) -> AnyArray:
-        """The weights of the rows, ones where none were given."""
+        """The weights of the rows, or ones if none were given."""
         given = self.fit_params.get("sample_weight")
         return np.ones(len(self.nodes)) if given is None else np.asarray(given)
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model, or several with weights, as it was measured.
+    """A model, or several with weights, and its score.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Candidate:
         return " and ".join(part.name for part in self.parts)
 
 
-#: Fitted on all rows but some, and these.
+#: Models fitted on all rows but some, and these rows.
 HeldOut = list[tuple[Any, IntArray]]
 
 
@@ -151,7 +151,7 @@ def select(
     """
     held = [_hold_out(proposal, rows, n_folds) for proposal in proposals]
     calibrated = [_calibrate(*pair, rows) for pair in zip(proposals, held, strict=True)]
-    if objective.scorer is None:  # which would want to see X
+    if objective.scorer is None:  # which would use X
         calibrated, rows = _predict_once(calibrated, rows)
     tried: list[tuple[list[Proposal], HeldOut, tuple[float, ...]]]
     tried = [([proposal], fitted, (1.0,)) for proposal, fitted in calibrated]
@@ -160,7 +160,7 @@ def select(
     measured = [
         _measure(tuple(parts), weights, fitted, rows, objective) for parts, fitted, weights in tried
     ]
-    # Nothing is known about the scale of a scorer.
+    # The scale of a scorer is unknown.
     n_rows = np.inf if objective.scorer is not None else sum(len(some) for _, some in held[0])
     best = _best(measured, n_rows)
     if best.expected_f1 is not None and np.isnan(best.expected_f1):
@@ -170,7 +170,7 @@ def select(
 
 
 def _best(measured: list[Candidate], n_rows: float) -> Candidate:
-    """The product, unless a single model is better by more than chance."""
+    """The product, unless a single model is significantly better."""
     best, last = max(measured, key=lambda candidate: candidate.score), measured[-1]
     is_product = len(last.parts) > 1
     return last if is_product and best.score <= last.score + by_chance(n_rows) else best
@@ -206,9 +206,9 @@ def _calibrate(proposal: Proposal, held: HeldOut, rows: Rows) -> tuple[Proposal,
 def _predict_once(
     calibrated: list[tuple[Proposal, HeldOut]], rows: Rows
 ) -> tuple[list[tuple[Proposal, HeldOut]], Rows]:
-    """Models that know what they predict for the rows held out, if that fits into memory.
+    """Models with stored predictions for the held-out rows, if these fit into memory.
 
-    Their rows are row numbers then.
+    Rows are then represented by their numbers.
     """
     all_held = [pair for _, held in calibrated for pair in held]
     if not all(can_be_known(model._models, len(some)) for model, some in all_held):
@@ -224,7 +224,7 @@ def _predict_once(
 
 
 def with_state(model: Any, state: Any) -> Any:
-    """A light copy of a fitted model that has another state."""
+    """A light copy of a fitted model with another state."""
     again = copy.copy(model)
     again._models = state
     return again
@@ -233,7 +233,7 @@ def with_state(model: Any, state: Any) -> Any:
 def _combine(
     calibrated: list[tuple[Proposal, HeldOut]], rows: Rows
 ) -> tuple[list[Proposal], HeldOut, tuple[float, ...]] | None:
-    """The product of all models that have some weight in it; None if only one of them has."""
+    """The product of all models with a weight in it; None if there is only one."""
     weights = _learn_weights([held for _, held in calibrated], rows)
     least = _LEAST_SHARE * sum(weights)
     kept = [pair for pair, weight in zip(calibrated, weights, strict=True) if weight >= least]
@@ -286,7 +286,7 @@ def _measure(
     rows: Rows,
     objective: Objective,
 ) -> Candidate:
-    """The score of a candidate with the best of the decodings."""
+    """The score of a candidate with the best decoding."""
     first = held[0][0]
     reached: dict[str, Any] = {"expected_f1": np.nan}
     decodings = objective.decodings
@@ -301,7 +301,7 @@ def _measure(
 
 
 def _reached(held: HeldOut, rows: Rows) -> dict[str, Any]:
-    """What deciding for the F-score reaches, and the expected classes, as parts of a candidate."""
+    """The expected F-score and the expected classes, as parts of a candidate."""
     states = [(model._models, some) for model, some in held]
     f, expected = reached_f(states, rows.X, rows.nodes, rows.weights)
     return {"expected_f1": f, "expected_own": expected}
@@ -342,7 +342,7 @@ def _decide(models: Any, X: Any, decoding: str, f: float) -> IntArray:
 
 
 def fit_candidate(candidate: Candidate, rows: Rows, owner: Any = None) -> Any:
-    """Fit a candidate on all rows; callbacks of the estimator that it is for are handed on."""
+    """Fit a candidate on all rows; the callbacks of the estimator are passed to it."""
     models = []
     for part in candidate.parts:
         model = clone(part.model).set_params(hierarchy=rows.hierarchy)

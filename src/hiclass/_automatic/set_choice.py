@@ -1,4 +1,4 @@
-"""The choice of a model for sets of classes: what is tried, what is fitted, what is said of it."""
+"""The choice of a model for sets of classes: candidates, fits and explanations."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def fit_sets(
         _fit_sets_given(owner, features, y, effort, fit_params, groups)
         return
     dense = owner.features_._as_dense(target.n_rows) if sp.issparse(features) else None
-    if dense is not None:  # a matrix of few columns
+    if dense is not None:  # a matrix with few columns
         owner.features_, features = dense, dense.transform(X)
         describe_features(owner, features)
     common = settings_of(owner, effort).common
     unit = None if groups is None else read_groups(groups, target.n_rows)
     fold = deal_sets(target, unit) if effort.n_folds else np.zeros(target.n_rows, dtype=int)
     weights = fit_params.get("sample_weight")
-    if weights is not None:  # the strengths that are tried are those for weights of about one
+    if weights is not None:  # the candidate strengths assume weights of about one
         weights = mean_one(weights)
     rows = SetRows(features, target, fold, weights, unit)
     settings = SetSettings(effort, common)
@@ -81,7 +81,7 @@ def fit_sets(
 
 
 def _try_flags(owner: Any, X: Any, rows: SetRows, settings: SetSettings, measure: str) -> SetRows:
-    """The rows with features that say whether numbers are missing where these serve."""
+    """The rows with indicators of missing numbers, if these improve the model."""
     if sp.issparse(rows.X):
         return rows
     without = owner.features_._without_flags()
@@ -99,7 +99,7 @@ def _try_flags(owner: Any, X: Any, rows: SetRows, settings: SetSettings, measure
 def _fit_sets_given(
     owner: Any, features: Any, y: Any, effort: Effort, fit_params: dict[str, Any], groups: Any
 ) -> None:
-    """Fit the classifier that is given, per node."""
+    """Fit the given classifier per node."""
     usual = _usual_threshold(effort)
     learn = effort.n_folds or read_threshold(owner._threshold).is_learned
     common = settings_of(owner, effort).common | {
@@ -120,14 +120,14 @@ def _fit_sets_given(
 
 
 def _adopt(owner: Any, model: Any) -> None:
-    """Predict as a fitted model does; an error, if a threshold cannot be reached, comes now."""
+    """Adopt the predictions of a fitted model, and check that a threshold can be reached."""
     owner._adopt(model, "best_path")
     owner.choices_["decoding"] = f"classes by threshold ({owner._threshold})"
     rule_of(owner)
 
 
 def _usual_threshold(effort: Effort) -> Any:
-    """What is selected by if nobody asks for anything else; ``model_`` has it as its own."""
+    """The default selection of classes, which ``model_`` has, too."""
     return "tuned" if effort.n_folds else 0.5
 
 

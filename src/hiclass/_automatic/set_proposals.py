@@ -1,10 +1,10 @@
-"""Models of rows that are sets of classes: which are worth a try, and their parameters.
+"""Candidate models for rows that are sets of classes, and their parameters.
 
-For dense rows, three kinds that err in different ways: a forest and a kernel ridge regression, each
-for all classes at once, and networks with two hidden layers. For sparse rows, the regression and a
-logistic regression per node. What differs from one task to the next is found out on rows that are
-held out: how small leaves may be, how wide and how strongly regularised similarities are, and for
-how many epochs networks are trained.
+For dense rows, there are three kinds of models that make different errors: a forest and a kernel
+ridge regression, each for all classes at once, and networks with two hidden layers. For sparse
+rows, there are the regression and a logistic regression per node. Parameters that depend on the
+task are chosen on held-out rows: the smallest leaves, the width and regularisation of similarities,
+and the number of epochs of networks.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from hiclass._out_of_fold.rankings import Ranking
 from hiclass._targets.sets import SetTarget
 from hiclass._typing import AnyArray, IntArray
 
-#: The fewest rows of a leaf that are tried.
+#: The smallest numbers of rows of a leaf that are tried.
 LEAVES = (2, 3, 5)
 _WIDTHS = (0.5, 0.75, 1.0, 1.5, 2.5, 4.0)
 _ALPHAS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-#: Rows and classes with which similarities are tuned, at most.
+#: The largest numbers of rows and classes with which similarities are tuned.
 _MOST_FITTED, _MOST_HELD_OUT, _MOST_CLASSES = 2_000, 1_000, 500
 _MOST_LEFT_OUT = 1_000
-#: Widths of hidden layers, and the rest of a network: found on held-out training rows of several
-#: tasks, on which other values were not better.
+#: The widths of hidden layers and the other settings of a network, chosen on held-out training rows
+#: of several tasks, on which other values were not better.
 _HIDDEN = (1000, 700, 500, 350, 250)
 _NETWORK: dict[str, Any] = {
     "dropout": 0.6,
@@ -48,7 +48,7 @@ _NETWORK: dict[str, Any] = {
     "decay": False,
 }
 _MOST_EPOCHS, _USUAL_EPOCHS = 250, 50
-#: Multiplications of a usual training, by effort.
+#: The number of multiplications of a usual training, by effort.
 _NETWORK_WORK = {"balanced": 1.2e12, "best": 4e12}
 #: Kernel machines and forests: as for paths.
 _MOST_FOR_KERNEL = 200_000
@@ -56,7 +56,7 @@ _MOST_FOR_KERNEL = 200_000
 
 @dataclass(frozen=True)
 class SetSettings:
-    """What all models are given.
+    """The settings of all models.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ def propose_linear(settings: SetSettings) -> Proposal:
 def propose_network(
     settings: SetSettings, n_rows: int, n_columns: int, n_nodes: int
 ) -> Proposal | str:
-    """A network for all classes; or why there is none."""
+    """A network for all classes, or the reason why there is none."""
     if find_spec("torch") is None:
         return "PyTorch is not installed"
     per_width = [n_columns * h + h * h + h * n_nodes for h in _HIDDEN]
@@ -145,7 +145,7 @@ def kernel_fits(n_rows: int) -> bool:
 
 
 def kernel_is_exact(n_rows: int) -> bool:
-    """Whether a kernel machine takes all rows instead of landmarks."""
+    """Whether a kernel machine uses all rows instead of landmarks."""
     return n_rows <= 2 * int(MultiLabelKernelRidgeClassifier().n_landmarks)
 
 
@@ -157,10 +157,7 @@ def tune_ridge(
     fold: tuple[IntArray, IntArray] | None = None,
     weights: AnyArray | None = None,
 ) -> dict[str, Any]:
-    """Width, strength and scale of the regression, by what they reach on rows it has not seen.
-
-    One decomposition of the similarities serves all strengths. It also tells what a regression
-    without a row predicts for it, so that no row has to be held out where there is no fold.
+    """Width, strength and scale of the regression, by scores on held-out rows.
 
     Parameters
     ----------
@@ -194,7 +191,7 @@ def tune_ridge(
     nodes = np.sort(np.argsort(-n_in, kind="stable")[:_MOST_CLASSES])
     labels = target.closed[fitted][:, nodes].toarray().astype(np.float32)
     share = np.average(labels, axis=0, weights=weights[fitted]).astype(np.float32)
-    # A row of weight two counts as two rows: its error does, and its similarities.
+    # A row of weight two counts as two rows, in its error and its similarities.
     root = np.sqrt(weights[fitted]).astype(np.float32)[:, None]
     ranking = Ranking(target.closed[held_out][:, nodes], measured, measure)
     best, params = -np.inf, {"alpha": 1.0, "width": 1.5, "scaled": not sp.issparse(X)}

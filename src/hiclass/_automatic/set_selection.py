@@ -1,8 +1,8 @@
-"""Which models of sets serve, and how much each of them counts: found out on rows held out.
+"""Which models of sets to use, and their weights, by scores on held-out rows.
 
-All models are measured on the same rows. Their probabilities are averaged with the weights that are
-best at what is wanted, a mixture that is coherent where its parts are; the thresholds of classes
-are learned from the same mixture.
+All models are scored on the same rows. Their probabilities are averaged with the weights that are
+best for the objective. The mixture is coherent if its parts are. The thresholds of classes are
+learned from the same mixture.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ from hiclass._targets.sets import SetTarget
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass._warnings import warn_user
 
-#: A model with a smaller share in the mixture is left out.
+#: A model with a smaller share in the mixture is dropped.
 _LEAST_SHARE = 0.03
-#: Rows held out, at least, from which one fold serves where nothing more is wanted.
+#: The smallest number of held-out rows for which one fold is sufficient.
 _ENOUGH_HELD_OUT = 200
-#: Enough trees to tell features apart.
+#: The number of trees that is sufficient to compare features.
 _TREES_TO_COMPARE = 50
 
 
 @dataclass(frozen=True)
 class SetRows:
-    """The rows that models are chosen for.
+    """The rows for which models are chosen.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class SetRows:
     groups: IntArray | None = None
 
     def params(self, rows: IntArray | None = None) -> dict[str, Any]:
-        """What ``fit`` is given beside rows and labels."""
+        """The arguments of ``fit`` besides rows and labels."""
         if self.weights is None:
             return {}
         return {"sample_weight": self.weights if rows is None else self.weights[rows]}
@@ -84,7 +84,7 @@ class SetRows:
 
 @dataclass
 class SetChoice:
-    """What was chosen.
+    """The chosen models.
 
     Attributes
     ----------
@@ -110,9 +110,9 @@ class SetChoice:
 def choose_by_rule(
     rows: SetRows, settings: SetSettings, measure: str, *, learn: bool = False
 ) -> SetChoice:
-    """The forest with usual parameters and the regression with tuned ones, with equal shares.
+    """The forest with default parameters and the regression with tuned ones, with equal shares.
 
-    Of sparse rows the regression alone or, where it is not exact, a linear model. Folds are fitted
+    For sparse rows, the regression alone or, if it is not exact, a linear model. Folds are fitted
     only to ``learn`` thresholds.
     """
     is_sparse, parts = sp.issparse(rows.X), []
@@ -133,7 +133,7 @@ def choose_by_rule(
 def _learn_thresholds(
     choice: SetChoice, rows: SetRows, settings: SetSettings, measure: str
 ) -> Learned:
-    """Thresholds of a mixture that was not measured, from all folds."""
+    """Thresholds of a mixture that was not scored, from all folds."""
     scored, target = None, rows.target
     if target.n_rows >= N_FOLDS:
         rows = replace(rows, fold=deal_sets(target, rows.groups))
@@ -147,7 +147,7 @@ def _learn_thresholds(
 
 
 def _tune_without_folds(rows: SetRows, settings: SetSettings, measure: str) -> dict[str, Any]:
-    """Parameters of the regression by leaving rows, or groups of rows, out."""
+    """Parameters of the regression by leaving out rows or groups of rows."""
     target, groups, fold = rows.target, rows.groups, None
     if target.n_rows < FEWEST_ROWS or (groups is not None and groups.max() + 1 < N_FOLDS):
         return {}
@@ -164,7 +164,7 @@ def choose_sets(
     measure: str,
     without: dict[str, str] | None = None,
 ) -> SetChoice:
-    """Measure models on rows held out, and weigh them.
+    """Score models on held-out rows, and choose their weights.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def are_better(rows: SetRows, other: Any, settings: SetSettings, measure: str) -
 
 
 def _make_folds(rows: SetRows, n_folds: int) -> list[tuple[IntArray, IntArray]]:
-    """Rows to fit on, and rows held out: one fold, if that has enough rows."""
+    """Rows to fit, and held-out rows: one fold, if it has enough rows."""
     if (rows.fold == 0).sum() < _ENOUGH_HELD_OUT:
         n_folds = int(rows.fold.max()) + 1
     n_numbers = rows.target.hierarchy.n_nodes * 4 * n_folds
@@ -242,7 +242,7 @@ def _make_folds(rows: SetRows, n_folds: int) -> list[tuple[IntArray, IntArray]]:
 
 @dataclass(frozen=True)
 class _Trial:
-    """Fits models without the rows held out, and has them predict these."""
+    """Fits models without the held-out rows, and predicts these."""
 
     rows: SetRows
     settings: SetSettings
@@ -261,13 +261,13 @@ class _Trial:
         return member_proba(model._models, rows.X[held_out])
 
     def forest(self) -> tuple[Proposal, FloatArray]:
-        """The forest with the better leaves, which fewer trees can tell."""
+        """The forest with the better leaves, chosen with fewer trees."""
         n_trees = self.settings.effort.n_trees
         tried = [propose_forest(self.settings, min(n_trees, 100), leaf) for leaf in LEAVES]
         found = [self._predict(proposal) for proposal in tried]
         scores = [self.ranking.score(self.ranking.pairs(proba)) for proba in found]
         best = int(np.argmax(scores))
-        # More trees only make it steadier.
+        # More trees only reduce its variance.
         return propose_forest(self.settings, 3 * n_trees, LEAVES[best]), found[best]
 
     def linear(self) -> tuple[Proposal, FloatArray]:
@@ -283,7 +283,7 @@ class _Trial:
         return proposal, self._predict(proposal)
 
     def networks(self) -> list[tuple[Proposal, FloatArray]] | str:
-        """Networks that differ by their seeds; the first one finds the number of epochs."""
+        """Networks with different seeds; the first one determines the number of epochs."""
         rows = self.rows
         shape = rows.target.n_rows, rows.X.shape[1], rows.target.hierarchy.n_nodes
         first = propose_network(self.settings, *shape)
@@ -322,15 +322,16 @@ class _Trial:
 def not_finite(error: Exception) -> str:
     """Why there is no network: a warning, and the reason in a few words."""
     warn_user(
-        f"The network is left out: it could not be trained on these rows. {error}", RuntimeWarning
+        f"The network was omitted, because it could not be trained on these rows. {error}",
+        RuntimeWarning,
     )
     return "its loss was not finite"
 
 
 def fit_choice(choice: SetChoice, rows: SetRows, owner: Any = None) -> Any:
-    """Fit what was chosen on all rows; labels are written as they were given.
+    """Fit the chosen models on all rows; labels have the form that was given.
 
-    Callbacks of the estimator that it is for are handed on. A network whose loss is not finite is a
+    The callbacks of the estimator are passed on. A network whose loss is not finite raises a
     ``FloatingPointError``.
     """
     target = rows.target
