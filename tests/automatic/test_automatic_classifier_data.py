@@ -184,7 +184,9 @@ def test_what_is_about_paths_is_refused_for_sets():
     for params, labels in (({"multi_label": True}, y), ({"hierarchy": EDGES}, single)):
         for optimize in ("path", "accuracy", f1):
             model = HierarchicalClassifier(optimize=optimize, **params)
-            with pytest.raises(ValueError, match="is for whole paths, but here predictions are sets"):
+            with pytest.raises(
+                ValueError, match="is for whole paths, but here predictions are sets"
+            ):
                 model.fit(X, labels)
     model = HierarchicalClassifier(optimize="f1", multi_label=True, **QUICK).fit(X, y)
     with pytest.raises(ValueError, match=r"optimize='path' is for whole paths.*or 'f1'"):

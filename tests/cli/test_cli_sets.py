@@ -390,7 +390,7 @@ def test_hierarchies_that_are_wrong_are_refused(folder, run):
     fails("e.csv", "parent,child\nx,\n", "line 2: no class in 'child'")
     fails("e.csv", "parent,child\nx,y\ny,x\n", "cycle")
     fails("e.csv", "parent,child\nx;y,cat\n", "contains ';', which is the --label-separator")
-    fails("e.json", "[1, 2]", "a hierarchy in JSON is what to_json writes")
+    fails("e.json", "[1, 2]", "a hierarchy in JSON must be in the format of")
     fails("e.json", "{", "e.json: ")
     fails("e.obo", "format-version: 1.2\n", "no terms were found")
     _, err = run("tree", folder / "cells.csv", *SEPARATED, "--hierarchy", folder / "no.json",

@@ -1,4 +1,4 @@
-"""From the columns of a file to the features of a model, with the place of what is wrong."""
+"""From the columns of a file to the features of a model; errors name the place."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Columns = dict[str, list[str]]
 
 
 def make_features(columns: Columns) -> TableFeatures:
-    """Make the features of columns whose kinds are known."""
+    """Create the features of columns whose kinds are known."""
     features = TableFeatures()
     return features.set_params(**{kind: names for kind, names in columns.items() if names})
 
@@ -27,7 +27,7 @@ def by_kind(kinds: dict[Any, str]) -> Columns:
 
 
 def prepare(table: Table, names: Iterable[str]) -> Any:
-    """Return the columns of the features as a frame; all of them must be there."""
+    """Return the columns of the features as a frame; all of them must exist."""
     names = list(names)
     for name in names:
         table.column(name)
@@ -35,13 +35,13 @@ def prepare(table: Table, names: Iterable[str]) -> Any:
 
 
 def texts(table: Table, name: str) -> Any:
-    """Return a column as texts; a missing cell is an empty one."""
+    """Return a column as texts; a missing cell is an empty text."""
     return as_texts(array_cells(table.column(name)))
 
 
 @contextmanager
 def placed(table: Any) -> Iterator[None]:
-    """Let an error of a cell, or of a column, say in which line of the file it is."""
+    """Add the line of the file to an error about a cell or a column."""
     try:
         yield
     except CellError as error:

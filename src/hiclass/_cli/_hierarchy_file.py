@@ -48,7 +48,7 @@ def _read_text(path: str, encoding: str) -> str:
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror}. Check its name.") from error
     except UnicodeDecodeError as error:
-        raise CommandError(f"{path} is not {encoding}: see --encoding.") from error
+        raise CommandError(f"{path} is not {encoding}. Use another --encoding.") from error
 
 
 def _from_json(text: str) -> Hierarchy:
@@ -57,8 +57,8 @@ def _from_json(text: str) -> Hierarchy:
         return Hierarchy.from_json(text)
     if not isinstance(content, dict) or not all(isinstance(v, list) for v in content.values()):
         raise ValueError(
-            "a hierarchy in JSON is what to_json writes, or an object of lists: the children of "
-            "every class."
+            "a hierarchy in JSON must be in the format of to_json, or an object with a list of "
+            "children for every class."
         )
     return Hierarchy.from_dict(content)
 
@@ -102,5 +102,7 @@ def _terms(text: str) -> list[tuple[str | None, str]]:
             if not parents:
                 edges.append((None, name))
     if not edges:
-        raise ValueError("no terms were found: an ontology in OBO format has blocks of [Term].")
+        raise ValueError(
+            "no terms were found. An ontology in OBO format must have blocks of [Term]."
+        )
     return edges

@@ -143,7 +143,9 @@ def open_store(folder: Any, key: str) -> Iterator[VectorStore]:
             found.executescript(_TABLES)
             yield VectorStore(found, path)
     except sqlite3.OperationalError as error:
-        raise ValueError(f"The cache {path} cannot be used: {error}.") from error
+        raise ValueError(
+            f"The cache {path} cannot be used: {error}. Use another cache=, or cache=None."
+        ) from error
     except sqlite3.DatabaseError as error:
         raise ValueError(f"The cache {path} is damaged: {error}. Delete the file.") from error
 

@@ -235,7 +235,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
                 f"the fitted encoder in sklearn.frozen.FrozenEstimator."
             )
         if self.cache_key is None and not hasattr(self, "_key"):
-            self._key = key_of(self.encoder_)  # takes a while for a large one
+            self._key = key_of(self.encoder_)  # takes a while for a large encoder
         key = self._key if self.cache_key is None else key_of(self.encoder_, self.cache_key)
         return open_store(self.cache, key)
 
@@ -258,7 +258,8 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         return reduce_stamped(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The key of an encoder is found out anew: its library may be of another version elsewhere.
+        # The key of an encoder is computed again, because its library may have another version
+        # elsewhere.
         return as_stamped({k: v for k, v in super().__getstate__().items() if k != "_key"})
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -503,11 +503,12 @@ class ConformalClassifier(BaseHierarchicalClassifier):
         count = sum_final(models, chosen.astype(np.float64))
         total = sum_final(models, np.ones((1, chosen.shape[1])))
         covers = (count == total) & (total > 0)
-        # An inner node that is itself a final class can only be named together with what is below.
+        # An inner node that is itself a final class can only be named together with its
+        # descendants.
         ends = models.options.ends
         covers[:, ends] |= chosen
         covers[:, 0] = False
-        # A class from which there is one branch says less than the class it leads to.
+        # A class with a single branch is less specific than the class below it.
         covers[:, (np.diff(models.options.indptr) == 1) & ~models.options.can_stop] = False
         for nodes in self.hierarchy_.nodes_by_level[2:]:
             above = self._covered_above(covers, nodes)

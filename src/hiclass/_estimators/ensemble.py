@@ -1,4 +1,4 @@
-"""Several hierarchical models that decide together."""
+"""Several hierarchical models, combined."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         return all(getattr(model, "leaf_only", False) for _, model in self.models)
 
     def _input_tags(self) -> Any:
-        """What all models take."""
+        """The tags that all models have in common."""
         members = [m for _, m in self.models if isinstance(m, BaseHierarchicalClassifier)]
         known = [tags for tags in (m._input_tags() for m in members) if tags is not None]
         for tags in known[1:]:
@@ -282,13 +282,13 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
             joint, learned = learn(X, y, params, models, joint, sample_weight, unit)
             self._name_models(models, joint.weights)
             self._remember(joint, models[0]._format, **learned)
-            self._check_decision_parameters()  # which models of sets read in another way
+            self._check_decision_parameters()  # which models of sets read differently
         return self
 
     def _fit_with_texts(
         self, X: Any, y: Any, sample_weight: Any, groups: Any, fit_params: dict[str, Any]
     ) -> Any:
-        """Fit models of which some know the words of classes."""
+        """Fit models of which some use class texts."""
         self._check_words(fit_params)
         learn = self.weights is None or self._learns_weights
         found = fit_ensemble(
@@ -306,7 +306,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         if not learn:
             joint = replace(joint, weights=self._given_weights(len(found.models)))
         if self._learns_f:
-            f = 0.5  # where nothing was held out
+            f = 0.5  # if nothing was held out
             if found.held_out:
                 n, nodes = found.rows.n_rows, found.rows.target.nodes
                 f, expected = reached_f(
@@ -324,7 +324,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         return self
 
     def _check_words(self, fit_params: dict[str, Any]) -> None:
-        """Refuse what does not go together with class texts."""
+        """Reject parameters that conflict with class texts."""
         if self.multi_label:
             raise ValueError(
                 "Class texts require models that predict one path per row. Leave out class_texts, "
@@ -338,7 +338,8 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         if fit_params:
             raise ValueError(
                 f"fit takes sample_weight and groups with class texts, but not "
-                f"{', '.join(map(repr, fit_params))}: class texts are additional rows."
+                f"{', '.join(map(repr, fit_params))}: class texts are additional rows. Leave these "
+                f"arguments out."
             )
 
     def _read_groups(self, groups: Any, n_rows: int) -> IntArray | None:
@@ -355,7 +356,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         return unit
 
     def _needs_own_rows(self) -> bool:
-        """As any of the models."""
+        """Whether any of the models does."""
         return any(model._needs_own_rows() for _, model in self.models)
 
     @property
@@ -380,7 +381,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         sample_weight: AnyArray | None,
         groups: IntArray | None,
     ) -> tuple[EnsembleModels, dict[str, Any]]:
-        """Learn the weights, and the F-score that is reached with them, whichever is wanted."""
+        """Learn the weights and the F-score that results from them, as far as required."""
         if self.threshold != 0.5:  # before any fold is fitted
             self._refuse_threshold()
         if not self._learns_weights and not self._learns_f:
@@ -414,7 +415,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         sample_weight: AnyArray | None,
         groups: IntArray | None,
     ) -> tuple[SetEnsembleModels, dict[str, Any]]:
-        """Learn the weights and thresholds of models of sets, whichever is wanted."""
+        """Learn the weights and thresholds of models of sets, as far as required."""
         chosen = read_threshold(self.threshold)
         if not self._learns_weights and not chosen.is_learned:
             return joint, {}
@@ -430,7 +431,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
                 part.append(member_proba(member, take_rows(X, some)))
         scored, parts = None, [np.concatenate(part) for part in found if part]
         rows = np.concatenate([*order, np.empty(0, dtype=np.intp)])
-        if self._learns_weights and parts:  # nothing is held out of a single row
+        if self._learns_weights and parts:  # a single row cannot be held out
             weights = None if sample_weight is None else sample_weight[rows]
             ranking = Ranking(target.closed[rows], weights, "average_precision")
             pairs = [ranking.pairs(part) for part in parts]
@@ -440,7 +441,8 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         if parts:
             scored = as_scored(mix(parts, joint.weights, self.voting), rows)
         learned = tune_thresholds(scored, target, sample_weight)
-        make_rule(chosen, learned, joint.hierarchy.n_nodes)  # an error, if it cannot be reached
+        # raises an error if it cannot be reached
+        make_rule(chosen, learned, joint.hierarchy.n_nodes)
         return joint, {"thresholds": learned.thresholds, "threshold_curve": learned.curve}
 
     def _fit_fold(
@@ -452,7 +454,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         joint: Any,
         rows: IntArray,
     ) -> Any:
-        """Fit copies of all models on the rows of a fold."""
+        """Fit clones of all models on the rows of a fold."""
         n_rows = n_rows_of(X)
         sliced = {
             name: {k: take_rows(v, rows) if is_per_row(v, n_rows) else v for k, v in given.items()}
@@ -468,7 +470,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         joint: EnsembleModels,
         params: dict[str, dict[str, Any]],
     ) -> EnsembleModels:
-        """Fit copies of all models on these rows, and put them together as in ``joint``."""
+        """Fit clones of all models on these rows, and combine them as in ``joint``."""
         parts = [
             model._refit(X, y, joint.hierarchy, params[name])
             for (name, _), model in zip(self.models, models, strict=True)
@@ -478,7 +480,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
     def _refit(
         self, X: Any, y: Any, hierarchy: Hierarchy, fit_params: dict[str, Any]
     ) -> EnsembleModels:
-        """As for every model; the weights, too, are those that were learned or given before."""
+        """As for every model; the weights that were learned or given are kept."""
         if has_words(self.models, self.class_texts):
             again = clone(self).set_params(class_texts=hierarchy)
             models: EnsembleModels = again.fit(X, y, **fit_params)._models
@@ -491,21 +493,21 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
     def _check_models(self) -> tuple[float, ...]:
         """Check the models; return their weights."""
         if not self.models:
-            raise ValueError("models is empty; give a list of (name, model) pairs.")
+            raise ValueError("models is empty. Pass a list of (name, model) pairs.")
         names = [name for name, _ in self.models]
         self._validate_names(names)
         for name, model in self.models:
             if not isinstance(model, BaseHierarchicalClassifier):
                 raise TypeError(
-                    f"The model {name!r} is a {type(model).__name__}; an ensemble is made of "
-                    f"hierarchical classifiers of this library, for example FlatClassifier. Put "
-                    f"transformers before the ensemble, as in make_pipeline(transformer, "
-                    f"EnsembleClassifier(...)), and a search around it."
+                    f"The model {name!r} is a {type(model).__name__}; an ensemble consists of "
+                    "hierarchical classifiers of this library, for example FlatClassifier. Put "
+                    "transformers before the ensemble, as in make_pipeline(transformer, "
+                    "EnsembleClassifier(...)), and a search around it."
                 )
             if hasattr(model, "_opened"):
                 raise TypeError(
                     f"The model {name!r} is a {type(model).__name__}, which computes its own "
-                    f"features and already combines models. Use it alone, or give other models."
+                    "features and already combines models. Use it alone, or pass other models."
                 )
             if not hasattr(model, "min_confidence"):
                 raise TypeError(
@@ -518,7 +520,7 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         return self._given_weights(len(names) + adds_one)
 
     def _given_weights(self, n_models: int) -> tuple[float, ...]:
-        """The weights that were given, or equal ones, scaled to a sum of one."""
+        """The given weights, or equal ones, scaled to sum to one."""
         if self.weights is None or self._learns_weights:
             return (1 / n_models,) * n_models
         try:
@@ -534,25 +536,25 @@ class EnsembleClassifier(BaseHierarchicalClassifier, BaseComposition):
         return tuple((weights / weights.sum()).tolist())
 
     def _join(self, parts: list[Any], weights: tuple[float, ...]) -> Any:
-        """Put the models together, if they fit together."""
+        """Combine the models, if they are compatible."""
         first, name_of_first = parts[0], self.models[0][0]
         for (name, _), part in zip(self.models, parts, strict=True):
             pair = f"the models {name_of_first!r} and {name!r}"
             if part.of_sets != first.of_sets:
                 raise ValueError(
-                    f"One of {pair} predicts sets of classes, the other single paths. Give both "
-                    f"the same multi_label and hierarchy."
+                    f"One of {pair} predicts sets of classes, the other single paths. Use the same "
+                    "multi_label and hierarchy for both."
                 )
             if not part.has_proba:
                 raise ValueError(_NO_PROBA.format(name))
             if not part.hierarchy._same_classes(first.hierarchy):
                 raise ValueError(
-                    f"T{pair[1:]} have different hierarchies. Give both the same hierarchy=, or "
-                    f"none."
+                    f"T{pair[1:]} have different hierarchies. Pass the same hierarchy= to both, or "
+                    "none."
                 )
             if not part.of_sets and not np.array_equal(part.options.ends, first.options.ends):
                 raise ValueError(
-                    f"T{pair[1:]} may end at different nodes. Give both the same leaf_only."
+                    f"T{pair[1:]} may end at different nodes. Use the same leaf_only for both."
                 )
         combined = tuple(parts), weights, self.voting
         if first.of_sets:

@@ -1,9 +1,9 @@
-"""The one estimator of a global model, as it is queried: its outputs as probabilities.
+"""The single estimator of a global model: its outputs as probabilities.
 
-Where rows are sets of nodes, the outputs are all that is needed (:class:`NodeOutputs`). In a tree
-with one path per row they are made into probabilities of final classes (:class:`FinalOutputs`): at
-every node, the outputs of its branches are normalised. For whatever averages training rows, forests
-among them, that changes nothing, since the averages are coherent already.
+If rows are sets of nodes, the outputs are sufficient (:class:`NodeOutputs`). In a tree with one
+path per row, they are converted to probabilities of final classes (:class:`FinalOutputs`): at every
+node, the outputs of its branches are normalised. For estimators that average training rows,
+including forests, this changes nothing, because the averages are already coherent.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from hiclass._typing import FloatArray, IntArray
 
 
 def has_classes(estimator: Any) -> bool:
-    """Whether an estimator is a classifier; if that is unknown, whether it has probabilities."""
+    """Whether an estimator is a classifier; if this is unknown, whether it has probabilities."""
     tags = estimator_tags(estimator)
     if tags is None or tags.estimator_type is None:
         return hasattr(estimator, "predict_proba")
@@ -117,7 +117,7 @@ class NodeOutputs(ClassifierMixin, BaseEstimator):
     def _query(self, X: Any) -> FloatArray:
         """The probability of a one in every column."""
         k = int(self.varies_.sum())
-        # Threads of a forest would add up its trees in any order, and sums differ by it.
+        # Threads of a forest would sum its trees in any order, which changes the rounding.
         with joblib.parallel_config(backend="sequential"):
             if has_classes(self.estimator_):
                 found = column_proba(self.estimator_, X, k)
@@ -130,9 +130,9 @@ class NodeOutputs(ClassifierMixin, BaseEstimator):
         return proba
 
     def scales(self) -> FloatArray:
-        """What the columns are multiplied by: the square roots of their weights."""
+        """The factors of the columns: the square roots of their weights."""
         scale = float(self.level_weight) ** ((self.levels[self.varies_] - 1) / 2)
-        # Never 0, so that one can divide by it.
+        # Never 0, because outputs are divided by it.
         return np.maximum(scale, np.sqrt(np.finfo(float).tiny))
 
 
@@ -178,12 +178,12 @@ class FinalOutputs(NodeOutputs):
         return proba[:, ends[np.argsort(nodes[ends])]]
 
     def _given_source(self, X: Any) -> FloatArray:
-        """The probability of every branch, given the node that it leads on from."""
+        """The probability of every branch, given the node from which it starts."""
         found = self._query(X)
         starts = np.flatnonzero(np.diff(self.source, prepend=-1))
         counts = np.diff(starts, append=len(self.source))
         total = np.add.reduceat(found, starts, axis=1)
-        # Where no branch has any evidence, all are as good.
+        # If no branch has any evidence, all are equally probable.
         lost = total == 0
         found += np.repeat(lost, counts, axis=1)
         total += lost * counts
@@ -198,7 +198,7 @@ _TAKES_ONE = (
 
 
 def _predicted(estimator: Any, X: Any, k: int) -> FloatArray:
-    """What a regressor predicts for k columns."""
+    """The predictions of a regressor for k columns."""
     found = np.asarray(estimator.predict(X), dtype=np.float64)
     if found.ndim == 1 and k == 1:
         found = found[:, None]

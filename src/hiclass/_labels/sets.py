@@ -1,10 +1,10 @@
 """Several labels per row, as users write them -> pairs of row and name.
 
 A row is a list of labels or a list of tuples, each tuple a path. Or all rows together are an
-indicator: a sparse or boolean matrix with a column per node of a hierarchy, the root first, or a
-frame whose columns are labels. An array of labels with two dimensions is one path per row, as
-everywhere else. Nothing here knows about hierarchies: every distinct name is kept once, so that it
-is looked up once, however often it occurs.
+indicator: a sparse or boolean matrix with one column per node of a hierarchy, starting with the
+root, or a frame whose columns are labels. An array of labels with two dimensions is one path per
+row, as everywhere else. Nothing here knows about hierarchies: every distinct name is stored once,
+so that it is looked up once, however often it occurs.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def read_sets(y: Any, name: str = "y") -> SetLabels:
         y = np.asarray(y)
     if isinstance(y, np.ndarray) and y.ndim > 2:
         raise ValueError(
-            f"{name} has {y.ndim} dimensions, shape {y.shape}. Give a list of path tuples for "
+            f"{name} has {y.ndim} dimensions, shape {y.shape}. Pass a list of path tuples for "
             f"every row: {lists_of_paths(name)}."
         )
     if isinstance(y, np.ndarray) and y.ndim == 2:
@@ -90,7 +90,7 @@ def read_sets(y: Any, name: str = "y") -> SetLabels:
 
 
 def _refuse_unmarked_indicator(y: AnyArray, name: str) -> None:
-    """Refuse a matrix of 0 and 1 that is not boolean: an indicator, or a path per row."""
+    """Reject an integer matrix of 0 and 1: it may be an indicator, or one path per row."""
     if y.size and y.shape[1] > 1 and _is_binary(y.ravel()).all():
         raise ValueError(
             f"{name} is a matrix of 0 and 1 with {y.shape[1]} columns: an indicator, or a path of "
@@ -100,7 +100,7 @@ def _refuse_unmarked_indicator(y: AnyArray, name: str) -> None:
 
 
 def _refuse_lists_of_indicators(y: list[Any], name: str) -> None:
-    """Refuse rows of 0 and 1 of the same length, some of which repeat one: no lists of labels."""
+    """Reject rows of 0 and 1 of equal length with repeated values: not lists of labels."""
     rows = [row.tolist() if isinstance(row, np.ndarray) else row for row in y]
     if not rows or not all(isinstance(row, list | tuple) for row in rows):
         return
@@ -120,9 +120,9 @@ def _refuse_lists_of_indicators(y: list[Any], name: str) -> None:
 
 def _indicator_remedy(name: str) -> str:
     return (
-        f"An indicator is given as a frame whose columns are labels, such as "
-        f"pandas.DataFrame({name}, columns=...), or as {name}.astype(bool) with a column per node "
-        f"of hierarchy=..., the root first; the lists of labels that it was made of work as well."
+        f"Pass an indicator as a frame whose columns are labels, such as pandas.DataFrame({name}, "
+        f"columns=...), or as {name}.astype(bool) with one column per node of hierarchy=..., "
+        "starting with the root. The original lists of labels work as well."
     )
 
 
@@ -159,12 +159,12 @@ def _from_frame(y: Any, name: str) -> SetLabels:
 
 
 def _check_binary(values: AnyArray, place: Any) -> None:
-    """Refuse an indicator that holds anything but no and yes, 0 and 1."""
+    """Reject an indicator with values other than 0 and 1."""
     good = _is_binary(np.asarray(values))
     if not np.all(good):
         raise ValueError(
-            f"{place(int(np.argmin(good)))}; an indicator holds 0 and 1, or False and True, only. "
-            f"Paths of labels are written as a list of tuples per row."
+            f"{place(int(np.argmin(good)))}; an indicator must hold only 0 and 1, or False and "
+            "True. For paths of labels, pass a list of tuples per row."
         )
 
 
@@ -210,8 +210,8 @@ def _from_lists(y: list[Any], name: str) -> SetLabels:
                 key = (type(item), item)
             if is_missing(item) or (is_path and not item):
                 raise ValueError(
-                    f"Row {i} of {name} holds the missing label {item!r}. A row without labels is "
-                    f"an empty list; leave missing labels out."
+                    f"Row {i} of {name} holds the missing label {item!r}. A row without labels "
+                    "must be an empty list. Leave missing labels out."
                 )
             try:
                 code = code_of.setdefault(key, len(names))
@@ -226,8 +226,8 @@ def _from_lists(y: list[Any], name: str) -> SetLabels:
             codes.append(code)
     if len(kinds) > 1:
         raise ValueError(
-            f"{name} mixes labels (row {kinds[False]}) and path tuples (row {kinds[True]}). Write "
-            f"every label of every row in the same way."
+            f"{name} mixes labels (row {kinds[False]}) and path tuples (row {kinds[True]}). Use "
+            "the same form for every label of every row."
         )
     format = SetFormat("lists", as_paths=True in kinds)
     at, code_at = np.array(rows, dtype=np.intp), np.array(codes, dtype=np.intp)
@@ -253,8 +253,8 @@ def _items(row: Any, i: int, name: str) -> Any:
             f"a row whose labels are not known must be removed."
         )
     raise ValueError(
-        f"Row {i} of {name} is {plain(row)!r}. With several labels per row every row is a list of "
-        f"labels or of path tuples, for example [{plain(row)!r}]."
+        f"Row {i} of {name} is {plain(row)!r}. With several labels per row, every row must be a "
+        f"list of labels or of path tuples, for example [{plain(row)!r}]."
     )
 
 

@@ -29,11 +29,11 @@ class SetTarget:
     hierarchy : Hierarchy
         A tree, or a DAG.
     closed : sparse array of bool, of shape (n_rows, n_nodes)
-        The nodes of every row: its classes and everything above them, the root included.
-    The nodes of every row: its classes and all of their ancestors, including the root.
+        The nodes of every row: its classes and all of their ancestors, including the root.
+    own : sparse array of bool
         The most specific of these.
     format : SetFormat or LabelFormat
-        How labels were written; the latter for one label per row in a DAG.
+        The format of the labels; the latter for one label per row in a DAG.
     """
 
     hierarchy: Hierarchy
@@ -193,9 +193,9 @@ def _has_path_names(hierarchy: Hierarchy, format: Any) -> bool:
 
 
 def write_sets(closed: Any, hierarchy: Hierarchy, format: SetFormat) -> Any:
-    """Write closed sets in the form that ``y`` had.
+    """Write closed sets in the form of ``y``.
 
-    Lists hold the most specific classes only, in the order of the nodes. Indicators are closed.
+    Lists contain only the most specific classes, in the order of the nodes. Indicators are closed.
     """
     if format.kind == "sparse":
         return closed
@@ -211,7 +211,7 @@ def write_sets(closed: Any, hierarchy: Hierarchy, format: SetFormat) -> Any:
 
 
 def write_confidence(closed: Any, proba: AnyArray, hierarchy: Hierarchy, format: SetFormat) -> Any:
-    """Write probabilities in the place of the classes that :func:`write_sets` writes.
+    """Write probabilities in place of the classes that :func:`write_sets` writes.
 
     In an indicator, a class that is not in the set has 0.
     """
@@ -226,13 +226,13 @@ def write_confidence(closed: Any, proba: AnyArray, hierarchy: Hierarchy, format:
 
 
 def _framed(values: AnyArray, hierarchy: Hierarchy, format: SetFormat) -> Any:
-    """The columns of a frame out of those of all nodes."""
+    """The columns of a frame, from those of all nodes."""
     names = [strip_missing(c) if format.as_paths else c for c in format.columns]
     return _frame(values[:, [hierarchy.find(n) for n in names]], format)
 
 
 def _frame(values: AnyArray, format: SetFormat) -> Any:
-    """A frame of the library that ``y`` came from."""
+    """A frame of the library of ``y``."""
     if format.library == "polars":
         import polars
 
