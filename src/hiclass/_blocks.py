@@ -43,9 +43,9 @@ def as_blocks(classifiers: list[Any], temperature: float = 1.0) -> list[dict[str
     Parameters
     ----------
     classifiers : list of Packed
-        What is saved.
+        The classifiers to save.
     temperature : float, default=1.0
-        What their scores are divided by.
+        The divisor of their scores.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def from_blocks(groups: list[dict[str, Any]]) -> list[Any]:
     Parameters
     ----------
     groups : list of dict
-        What was saved.
+        The saved groups.
 
     Returns
     -------

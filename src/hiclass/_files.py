@@ -23,7 +23,7 @@ def write_whole(target: Path) -> Iterator[IO[bytes]]:
     Yields
     ------
     file : binary file
-        Where to write.
+        The open file.
     """
     if target.exists() and not target.is_file():
         with target.open("wb") as file:

@@ -163,7 +163,7 @@ def one_in(rows: IntArray, step: int) -> IntArray:
     rows : ndarray of int
         Numbers of rows.
     step : int
-        How many rows there are for each that is taken; all are taken if it is not above 1.
+        The number of rows per selected row; all rows are selected if it is not above 1.
 
     Returns
     -------
@@ -185,7 +185,7 @@ def select_columns(X: Any, columns: IntArray) -> Any:
     X : ndarray or sparse matrix
         The rows.
     columns : ndarray of int32
-        The columns, ascending; at least one.
+        The columns in ascending order; at least one.
 
     Returns
     -------
@@ -212,7 +212,7 @@ def numbers_of(X: Any, columns: IntArray) -> IntArray:
     X : CSR matrix
         The rows.
     columns : ndarray of int32
-        The columns, ascending; at least one.
+        The columns in ascending order; at least one.
 
     Returns
     -------

@@ -34,7 +34,7 @@ class LabelFormat:
     dtype : dtype
         Type of an array of complete labels.
     missing : object
-        How a missing label is spelled.
+        The value of a missing label.
     """
 
     ndim: int
@@ -64,9 +64,9 @@ class SetFormat:
     columns : tuple
         The names of the columns of a frame.
     library : str
-        Where the frame comes from, "pandas" or "polars".
+        The library of the frame, "pandas" or "polars".
     missing : object
-        How a missing label would be spelled: there is none.
+        The value of a missing label, which does not occur.
     """
 
     kind: str
@@ -94,7 +94,7 @@ class Options:
     can_stop : ndarray of bool
         Whether a path may end at this inner node.
     ends : ndarray of int
-        All nodes at which a path may end, ascending.
+        All nodes at which a path may end, in ascending order.
     """
 
     indptr: IntArray
@@ -119,7 +119,7 @@ class Packed:
     estimator : object
         The narrow classifier.
     columns : ndarray of int32
-        Its columns among those of X, ascending.
+        Its columns among those of X, in ascending order.
     n_features : int
         The number of columns of X.
     double : bool
@@ -201,11 +201,11 @@ class LocalModels(_InBlocks):
     Attributes
     ----------
     strategy : str
-        Which local problems there were, by the name of the strategy.
+        The name of the strategy, which defines the local problems.
     hierarchy : Hierarchy
         The tree.
     options : Options
-        How a path can go on from every node.
+        The branches of every node.
     classifiers : dict
         Fitted classifiers by node or level; where they were fitted on some of the columns,
         ``Packed``.
@@ -257,7 +257,7 @@ class BatchModels(LocalModels):
         What the classifiers can tell apart, at least the options: they know their classes before
         there are rows of all of them.
     n_own : ndarray of int
-        How many rows so far ended at each node.
+        The number of rows so far that ended at each node.
     one_sided : dict
         Binary classifiers, by node or for a gate by ``~node``, that have seen rows of one class
         only, and which class: they are of classes added later, and cannot be queried yet.
@@ -280,7 +280,7 @@ class EnsembleModels:
     hierarchy : Hierarchy
         The tree.
     options : Options
-        How a path can go on from every node.
+        The branches of every node.
     members : tuple
         The models.
     weights : tuple of float
@@ -292,7 +292,7 @@ class EnsembleModels:
     class_weights : ndarray of shape (n_members, n_final) or None
         The weights of a product in which they depend on the class: with class texts.
     class_bias : ndarray of shape (n_final,) or None
-        What is added to the logarithms then.
+        The terms that are added to the logarithms.
     """
 
     hierarchy: Any
@@ -318,7 +318,7 @@ class TextModels:
     hierarchy : Hierarchy
         The tree, whose classes have texts.
     options : Options
-        How a path can go on from every node.
+        The branches of every node.
     encoder : object or None
         What makes vectors of texts; None where rows are vectors already.
     texts, rows : matrix of shape (n_texts, n_features) and (n_rows, n_features)
@@ -395,7 +395,7 @@ class RestrictedModels:
     hierarchy : Hierarchy
         The tree.
     options : Options
-        How a path can go on from every node, within these classes.
+        The branches of every node, within these classes.
     base : LocalModels or EnsembleModels
         The model that it was made from.
     """
@@ -418,7 +418,7 @@ class AdaptedModels:
     hierarchy : Hierarchy
         The tree.
     options : Options
-        How a path can go on from every node, as in ``base``.
+        The branches of every node, as in ``base``.
     base : LocalModels, EnsembleModels or RestrictedModels
         The model that it was made from.
     shares : ndarray of shape (n_final,)
@@ -448,7 +448,7 @@ class SetModels(_InBlocks):
     Attributes
     ----------
     strategy : str
-        Which local problems there were, by the name of the strategy.
+        The name of the strategy, which defines the local problems.
     hierarchy : Hierarchy
         A tree or a DAG.
     classifiers : dict
@@ -574,7 +574,7 @@ class CalibratedSetModels:
     maps : ndarray of shape (n_maps, n_parameters)
         The parameters of its maps.
     map_of : ndarray of int of shape (n_nodes,)
-        Which of them every node has.
+        The map of every node.
     """
 
     hierarchy: Any
@@ -601,7 +601,7 @@ class LevelColumns:
     Attributes
     ----------
     classes : list of ndarray
-        Per level, from 1, what its columns mean.
+        Per level, starting at 1, the meaning of its columns.
     child, stop : ndarray of int
         By node: its column among the classes of its level, and the column of stopping at it among
         those of the next level.
@@ -619,7 +619,7 @@ class Stream:
     Attributes
     ----------
     layout : Options
-        What the classifiers can tell apart.
+        The classes that the classifiers can distinguish.
     columns : LevelColumns or None
         The same for classifiers per level.
     complete : bool
@@ -647,11 +647,11 @@ class Scaling:
     Attributes
     ----------
     fill : ndarray of shape (n_numbers,)
-        What stands for a missing number.
+        The value that replaces a missing number.
     flagged : ndarray of int
         The numbers of which a feature of their own says whether they are missing.
     mean, scale : ndarray of shape (n_numbers,) or (0,)
-        What is taken off, and what numbers are divided by then; empty if they are not scaled.
+        The values that are subtracted, and the divisors; empty if numbers are not scaled.
     """
 
     fill: FloatArray

@@ -64,7 +64,7 @@ def check_written_by(version: Any, name: str) -> None:
     version : str or None
         The version that wrote it, as it says.
     name : str
-        What the model is, for the message.
+        The name of the model in messages.
     """
     _check_series(version, name)
     if _release(version, name) > _release(__version__, name):

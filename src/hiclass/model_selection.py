@@ -72,7 +72,7 @@ def count_units(closed: Any, unit: IntArray) -> Any:
     Parameters
     ----------
     closed : sparse array of bool of shape (n_rows, n_nodes)
-        Which nodes every row is in, all above them included.
+        The nodes of every row, including all ancestors.
     unit : ndarray of int of shape (n_rows,)
         The unit of every row, from 0 on.
 
@@ -100,7 +100,7 @@ def hold_out_groups(unit: IntArray, n_rows: int, rng: Any) -> AnyArray:
     Returns
     -------
     ndarray of bool
-        Which rows are held out.
+        A mask of the held-out rows.
 
     Raises
     ------
@@ -298,7 +298,7 @@ def read_groups(groups: Any, n_rows: int) -> IntArray:
     groups : array-like of shape (n_rows,)
         Names or numbers of groups.
     n_rows : int
-        How many rows there are.
+        The number of rows.
 
     Returns
     -------

@@ -45,7 +45,7 @@ class Cells:
     values : ndarray of shape (n_rows,)
         Numbers and seconds with NaN, or objects with None, for what is missing.
     kind : {"numbers", "dates", "categories"} or None
-        What the type of the column says; None if only the cells can tell.
+        The kind given by the type of the column; None if it must be inferred from the cells.
     """
 
     values: AnyArray

@@ -268,7 +268,7 @@ def apply_scaling(scaling: Scaling, block: FloatArray, *, in_place: bool) -> Flo
     Parameters
     ----------
     scaling : Scaling
-        What was learned.
+        The learned imputation and scale.
     block : ndarray of shape (n_rows, n_numbers)
         The numbers.
     in_place : bool

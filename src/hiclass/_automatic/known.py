@@ -30,7 +30,7 @@ class KnownModels:
     hierarchy : Hierarchy
         The tree.
     options : Options
-        How a path can go on from every node.
+        The branches of every node.
     rows : ndarray of int
         The numbers of the rows, in ascending order.
     final : ndarray of shape (n_rows, n_final)

@@ -22,7 +22,7 @@ class Objective:
         ``(estimator, X, y)`` to a number, the larger the better; None for the share of right paths
         with ``best_path`` and the hierarchical F-score with ``expected_f1``.
     measure : str
-        What the number is called where it is shown.
+        The name of the score.
     """
 
     decodings: tuple[str, ...]
@@ -73,9 +73,9 @@ def check_scorer(optimize: Any, objective: Objective, *, of_paths: bool, weighte
     Parameters
     ----------
     optimize : object
-        What the user has given.
+        The value given by the user.
     objective : Objective
-        What was made of it.
+        The objective for this value.
     of_paths : bool
         Whether there is a path per row, in columns.
     weighted : bool

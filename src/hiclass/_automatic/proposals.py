@@ -59,9 +59,9 @@ class Effort:
     Attributes
     ----------
     name : str
-        What users write.
+        The name that users write.
     n_folds : int
-        How many of three folds are held out, one after the other; with 0 nothing is measured.
+        The number of folds (of three) that are held out in turn; with 0, nothing is measured.
     both : bool
         Whether kernel machines and logistic regressions on dense rows are tried over all final
         classes and per parent node, instead of only one of the two.
@@ -136,11 +136,11 @@ class Proposal:
     Attributes
     ----------
     name : str
-        What it is called among the others.
+        The name of the candidate.
     model : estimator
         The unfitted hierarchical classifier.
     says : str
-        What it is, in words.
+        A description in words.
     trial : dict
         Parameters of the model where it is fitted without a fold, which make it cheaper.
     """
@@ -166,7 +166,7 @@ class Settings:
     Attributes
     ----------
     effort : Effort
-        What may be spent.
+        The effort.
     common : dict
         Parameters of every hierarchical classifier.
     seed : int

@@ -49,9 +49,9 @@ class Rows:
     fold : ndarray of int
         The fold of every row.
     fit_params : dict
-        What fits are given for every row: weights, groups.
+        Arguments of ``fit`` with one entry per row: weights, groups.
     groups : ndarray of int, default=None
-        Which rows are held out together.
+        The groups of rows that are held out together.
     """
 
     X: Any
@@ -94,16 +94,16 @@ class Candidate:
     Attributes
     ----------
     parts : tuple of Proposal
-        What it is made of, temperatures included.
+        Its parts, including temperatures.
     weights : tuple of float
         Their weights in a product.
     decoding : str
-        How it decides.
+        The decoding.
     expected_f1 : float or None
         The hierarchical F-score that it reaches by deciding for it; NaN where nobody has asked,
         None where the fit on all rows will tell.
     score : float
-        What it was wanted for.
+        The score by the objective.
     expected_own : ndarray of shape (n_nodes,) or None
         The probability of ending at each node, summed over rows held out, where that is known.
     """
@@ -137,9 +137,9 @@ def select(
     rows : Rows
         The training rows.
     n_folds : int
-        How many folds are held out.
+        The number of folds that are held out.
     objective : Objective
-        What is wanted.
+        The objective.
 
     Returns
     -------

@@ -61,7 +61,7 @@ class SetSettings:
     Attributes
     ----------
     effort : Effort
-        What may be spent.
+        The effort.
     common : dict
         ``n_jobs``, ``random_state`` and ``verbose``.
     """

@@ -93,7 +93,7 @@ class SetChoice:
     weights : tuple of float
         Their shares.
     scores : dict of float
-        What every model, and the mixture, reaches on rows held out.
+        The scores of every model and of the mixture on held-out rows.
     learned : Learned or None
         Thresholds; None where nothing was held out.
     left_out : dict of str
@@ -171,11 +171,11 @@ def choose_sets(
     rows : SetRows
         The training rows.
     settings : SetSettings
-        What all models are given.
+        The settings of all models.
     n_folds : int
-        How many folds are held out.
+        The number of folds that are held out.
     measure : {"average_precision", "f1"}
-        What the mixture should be best at.
+        The objective.
     without : dict of str, default=None
         Models that are not tried, and why: "network", or nothing.
 

@@ -44,7 +44,7 @@ class Part:
     train, test : pair of frame and ndarray
         Rows and paths.
     titles : ndarray of str
-        What to call the test rows.
+        The names of the test rows.
     """
 
     name: str

@@ -30,7 +30,7 @@ def read_labels(
     target : list of str
         The columns of the labels, the first level first.
     separator : str, default=None
-        What separates the levels in a single column of whole paths.
+        The separator of levels in a single column of whole paths.
     truncate_gaps : bool, default=False
         Whether a path with a gap ends there; otherwise it is an error.
     skip_unlabelled : bool, default=False
@@ -135,9 +135,9 @@ def like(y: Any, hierarchy: Any, levels: list[str], table: Table) -> Any:
     hierarchy : Hierarchy
         The hierarchy of the model.
     levels : list of str
-        What the levels are called in messages.
+        The names of the levels in messages.
     table : Table
-        Where the labels are from.
+        The table with the labels.
 
     Returns
     -------

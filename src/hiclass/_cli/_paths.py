@@ -34,7 +34,7 @@ def split_paths(table: Table, column: str, separator: str) -> Any:
     column : str
         The column of paths.
     separator : str
-        What is between two levels; spaces around labels are removed.
+        The separator of levels; spaces around labels are removed.
 
     Returns
     -------

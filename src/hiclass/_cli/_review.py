@@ -83,7 +83,7 @@ def open_desk(args: argparse.Namespace) -> tuple[Desk, list[str], str | None]:
     target : list of str
         The columns of the labels.
     separator : str or None
-        What is between the levels where one column holds whole paths.
+        The separator of levels if one column holds whole paths.
     """
     model = load_summary(args.model)
     table = read_unprotected(args)
@@ -162,7 +162,7 @@ def reviewed_frame(desk: Desk, target: list[str], separator: str | None) -> Any:
     target : list of str
         The columns of the labels.
     separator : str or None
-        What is between the levels where one column holds whole paths.
+        The separator of levels if one column holds whole paths.
 
     Returns
     -------

@@ -128,9 +128,9 @@ def read_label_sets(
     target : list of str
         The columns of the labels.
     several : Several
-        How they are written.
+        The form of the labels.
     path_separator : str, default=None
-        What separates the levels if labels are whole paths.
+        The separator of levels if labels are whole paths.
     hierarchy : Hierarchy, default=None
         The only classes that labels may be, in their types. None: any.
     skip_unlabelled : bool, default=False

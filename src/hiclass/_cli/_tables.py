@@ -114,7 +114,7 @@ def read_table(
     encoding : str, default="utf-8"
         The encoding of text files.
     separator : str, default=None
-        What separates the cells of a CSV file; by default a comma, in TSV a tab.
+        The separator of cells. By default, a comma, or a tab in TSV files.
 
     Returns
     -------
@@ -374,7 +374,7 @@ def open_output(path: str) -> Iterator[IO[bytes]]:
     Yields
     ------
     file : binary file
-        Where to write.
+        The open file.
     """
     if path == "-":
         yield sys.stdout.buffer

@@ -27,15 +27,15 @@ def read_min_confidence(text: str) -> Any:
     Parameters
     ----------
     text : str
-        What was written: ``0.8``, ``0.5,0.7,0.9``, or the name of a file that ends with ``.json``.
-        The file holds an object of labels and thresholds, or a list of
+        The value of the option: ``0.8``, ``0.5,0.7,0.9``, or the name of a file that ends with
+        ``.json``. The file holds an object of labels and thresholds, or a list of
         ``{"class": [...], "threshold": ...}``, as ``hiclass guarantee`` writes it; a threshold is
         a number or a list with one per level, and null for "never".
 
     Returns
     -------
     float, list or dict
-        What ``min_confidence`` takes.
+        The value of ``min_confidence``.
 
     Raises
     ------
@@ -61,12 +61,12 @@ def read_set_threshold(text: str) -> Any:
     Parameters
     ----------
     text : str
-        What was written: ``0.3``, ``micro_f1``, ``precision:0.9``, ``cost:1:5``, ``top:3``.
+        The value of the option: ``0.3``, ``micro_f1``, ``precision:0.9``, ``cost:1:5``, ``top:3``.
 
     Returns
     -------
     float, str or tuple
-        What ``threshold`` takes.
+        The value of ``threshold``.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def from_json(content: Any) -> Any:
     Returns
     -------
     float, list or dict
-        What ``min_confidence`` takes.
+        The value of ``min_confidence``.
     """
     if isinstance(content, dict):
         return {label: from_json(value) for label, value in content.items()}

@@ -47,7 +47,7 @@ def fit_encoder(encoder: Any, texts: list[str], y: Any = None) -> Any:
     texts : list of str
         Texts to learn from.
     y : object, default=None
-        What a supervised transformer learns from.
+        The target of a supervised transformer.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def check_texts(X: Any, name: str = "X") -> list[str]:
     X : list, array, Series or frame of one column
         The texts. A missing one (None, NaN) is an empty text.
     name : str, default="X"
-        What they are called in messages.
+        Their name in messages.
 
     Returns
     -------
@@ -152,7 +152,7 @@ def encode_texts(
     normalize : bool, default=False
         Whether vectors are scaled to unit length; a vector of zeros stays one.
     store : VectorStore, default=None
-        Where vectors are kept, and looked up before the encoder is called.
+        The store in which vectors are looked up before the encoder is called.
     width : int, default=None
         The length that vectors must have, if it is known.
 

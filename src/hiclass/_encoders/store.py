@@ -55,7 +55,7 @@ class VectorStore:
         Returns
         -------
         known : ndarray of int
-            The positions of the texts that are there, ascending.
+            The positions of the stored texts, in ascending order.
         vectors : ndarray of shape (n_known, width)
             Their vectors.
         """
@@ -120,7 +120,7 @@ def open_store(folder: Any, key: str) -> Iterator[VectorStore]:
     Parameters
     ----------
     folder : str or path
-        Where the files are; made if it is not there.
+        The folder of the files. It is created if it does not exist.
     key : str
         The key of the encoder.
 

@@ -25,7 +25,7 @@ def telling_callbacks(model: Any, X: Any = None, y: Any = None) -> Iterator[None
     model : estimator
         The model.
     X, y : rows and labels, default=None
-        What it is fitted on, for callbacks that ask for it.
+        The training data, for callbacks that request it.
     """
     with manage_callbacks(model):
         context = model._init_callback_context(max_subtasks=None)
@@ -46,7 +46,7 @@ def handing_callbacks_on(model: Any, member: Any, name: str) -> Iterator[None]:
     member : estimator
         The model that is fitted within.
     name : str
-        What callbacks call this task.
+        The name of this task in callbacks.
     """
     above = getattr(model, "_callback_fit_ctx", None)
     if above is None:
@@ -67,9 +67,9 @@ class LocalFits:
     model : estimator
         The model, which is being fitted.
     title : str
-        What callbacks call all these fits together.
+        The name of all these fits in callbacks.
     n_fits : int
-        How many there are.
+        The number of fits.
     hand_on : bool
         Whether to hand callbacks to the local classifiers: they are fitted in this process, one
         after the other.

@@ -238,11 +238,11 @@ def set_class_weights(
     estimator : object
         The unfitted copy for the problem; its parameters are set.
     weights : dict
-        What :func:`read_class_weights` found.
+        The result of :func:`read_class_weights`.
     problem : LocalProblem
         The problem.
     strategy : Strategy
-        Which problems there are.
+        The strategy, which defines the problems.
     hierarchy : Hierarchy
         The classes.
     """

@@ -94,7 +94,7 @@ def fit_problems(
     problems : iterable of LocalProblem
         The problems, largest first; consumed lazily.
     n_problems : int
-        How many there are.
+        The number of problems.
     X : rows
         All training rows.
     make_estimator : callable
@@ -104,7 +104,7 @@ def fit_problems(
     fit_params : dict
         Keyword arguments for every ``fit``; those with one entry per row are sliced.
     settings : FitSettings
-        How to fit.
+        The settings of the engine.
 
     Returns
     -------

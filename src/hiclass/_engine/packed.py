@@ -318,7 +318,7 @@ def shown(estimator: Any) -> Any:
     Returns
     -------
     object
-        What is not packed as it is, else what :func:`widened` makes of it.
+        The result of :func:`widened`, or the classifier itself if it is not packed.
     """
     if not isinstance(estimator, Packed):
         return estimator

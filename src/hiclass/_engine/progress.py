@@ -20,7 +20,7 @@ class Progress:
     total : int
         Number of steps.
     title : str
-        What is being done.
+        The title of the bar.
     enabled : bool
         Whether to show anything.
     """

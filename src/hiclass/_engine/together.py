@@ -30,7 +30,7 @@ def fit_tasks(tasks: list[Task], X: Any, shared: Shared) -> list[Packed | None]:
     X : rows
         The rows that they share; None if they bring their own.
     shared : Shared
-        What else they share.
+        Their common data.
 
     Returns
     -------

@@ -261,7 +261,7 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         Returns
         -------
         LocalModels
-            What was fitted.
+            The fitted models.
         """
         known = {name: vars(self)[f"{name}_"] for name in self._learned if f"{name}_" in vars(self)}
         model = clone(self).set_params(hierarchy=hierarchy, **known)

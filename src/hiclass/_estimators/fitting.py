@@ -311,7 +311,7 @@ def fit_models(
     Parameters
     ----------
     recipe : Recipe
-        How to fit.
+        The recipe.
     X : rows
         All training rows.
     target : Target or SetTarget
@@ -322,7 +322,7 @@ def fit_models(
     Returns
     -------
     LocalModels or SetModels
-        What was fitted.
+        The fitted models.
     """
     if rows is None:
         return _fit_rows(recipe, X, target, None)

@@ -38,14 +38,14 @@ class ColumnLearners(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     estimator : classifier
-        What is copied. It has ``partial_fit`` and ``predict_proba``.
+        The classifier to clone, with ``partial_fit`` and ``predict_proba``.
 
     Attributes
     ----------
     estimators_ : list
         The copies, one per column.
     counts_ : ndarray of int of shape (n_columns, 2)
-        How many rows of 0 and of 1 each of them has learned.
+        The numbers of rows of 0 and of 1 that each clone has learned.
     """
 
     def __init__(self, estimator: Any) -> None:

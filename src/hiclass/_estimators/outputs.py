@@ -144,7 +144,7 @@ class FinalOutputs(NodeOutputs):
     estimator, level_weight, levels
         As in ``NodeOutputs``.
     source : ndarray of int
-        The node that each column leads on from, ascending.
+        The node from which each column starts, in ascending order.
     branches : ndarray of int
         The node that each column leads to; the complement of the source for "stop here".
     by_rows : bool, default=False

@@ -37,7 +37,7 @@ class OneVsRest(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     estimator : classifier
-        What is copied. It has ``predict_proba``.
+        The classifier to clone, with ``predict_proba``.
 
     Attributes
     ----------
@@ -130,9 +130,9 @@ def fit_set_problems(
     Parameters
     ----------
     strategy : Strategy
-        Which local problems there are.
+        The strategy, which defines the local problems.
     policy : Policy or None
-        Which rows train a binary classifier, where classifiers are binary.
+        The policy of binary classifiers.
     X : rows
         All training rows.
     target : SetTarget
@@ -142,7 +142,7 @@ def fit_set_problems(
     fit_params : dict
         Keyword arguments for every ``fit``.
     settings : FitSettings
-        How to fit.
+        The settings of the engine.
     rows : ndarray of int, default=None
         The rows to fit on; all by default.
 

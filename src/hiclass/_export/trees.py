@@ -53,12 +53,12 @@ def find_fault(content: Any) -> str | None:
     Parameters
     ----------
     content : object
-        What was loaded; nothing of it is called.
+        The loaded objects. None of them is called.
 
     Returns
     -------
     str or None
-        What is wrong, for a message; None if all trees are sound.
+        The problem, for a message; None if all trees are valid.
     """
     for thing in _walk(content):
         fault = None

@@ -42,7 +42,7 @@ class LabelErrors:
     probability : ndarray of shape (n_samples,)
         The estimated probability that the label is wrong.
     level : ndarray of int of shape (n_samples,)
-        The most probable level at which the error starts, counted from 1.
+        The most probable level at which the error starts, starting at 1.
     given : list of tuple
         The given paths.
     suggested : list of tuple

@@ -79,7 +79,7 @@ def reasons_of_pairs(
     first, second : ndarray of int
         Two different nodes of every row; -1 where there is none.
     top : int
-        How many features to find for each of the two.
+        The number of features for each of the two classes.
     level : int or None, default=None
         The level at which a node stands for all classes below it; None if each is a final class.
 

@@ -60,7 +60,7 @@ def queue_columns(found: Triage, columns: Mapping[str, str], model: str) -> dict
     Parameters
     ----------
     found : Triage
-        What was found out about the rows.
+        The result of ``triage``.
     columns : mapping
         The columns that the model reads, and their kinds.
     model : str

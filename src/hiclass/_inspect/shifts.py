@@ -95,7 +95,7 @@ def p_of_shares(counts: IntArray, n: tuple[int, int]) -> FloatArray:
     Parameters
     ----------
     counts : ndarray of shape (2, n_values)
-        How many rows of then and of now have each value.
+        The numbers of old and of new rows with each value.
     n : tuple of int
         The numbers of all rows.
     """

@@ -80,7 +80,7 @@ def read_labels(y: Any, name: str = "y") -> LabelColumns:
     y : array-like
         One label per row (1-D), or one path per row (2-D, or a list of lists of any lengths).
     name : str, default="y"
-        What the argument is called in error messages.
+        The name of the argument in error messages.
 
     Returns
     -------

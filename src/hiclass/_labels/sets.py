@@ -44,7 +44,7 @@ class SetLabels:
     n_columns : int
         Number of columns of a matrix without names.
     format : SetFormat
-        How the labels were written.
+        The format of the labels.
     """
 
     n_rows: int

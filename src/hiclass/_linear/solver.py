@@ -79,7 +79,7 @@ def train(
     X : CSR matrix without duplicate entries
         The rows of all problems.
     problems : sequence of Problem
-        What is solved.
+        The problems.
     seeds : sequence of int
         For the order in which rows are visited, for each problem.
     rows : sequence of ndarray of int

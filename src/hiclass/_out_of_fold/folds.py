@@ -222,7 +222,7 @@ def some_classes(
     hierarchy : Hierarchy
         The tree.
     ends : ndarray of int
-        Its final classes, ascending.
+        Its final classes, in ascending order.
     nodes : ndarray of int
         The most specific node of every row.
     n_rows, n_classes : int

@@ -90,7 +90,7 @@ class RowIndex(ABC):
         nodes : ndarray of int
             The nodes.
         rows : ndarray of int, default=None
-            The rows, ascending; all by default.
+            The rows in ascending order. By default, all rows.
         own : bool, default=False
             Whether only rows count whose most specific class is the node.
         """
@@ -245,7 +245,7 @@ class SetIndex(RowIndex):
     Attributes
     ----------
     n_own, n_below : ndarray of int
-        How many rows own each node, and how many are in it.
+        The number of rows that end at each node, and that belong to it.
     """
 
     exclusive = False

@@ -50,13 +50,13 @@ def make_bunch(
     feature_names, target_names : sequence of str
         Names of the features and of the columns of ``target``.
     description : str
-        What the data are; ``DESCR`` of the Bunch.
+        The description of the data, ``DESCR`` of the Bunch.
     as_frame, return_X_y : bool
         The options of the loaders.
     per_row : mapping of str to array, default=None
-        What else is known about every row; also columns of ``frame``.
+        Further values of every row, which are also columns of ``frame``.
     **extra : dict
-        What else the Bunch holds.
+        Further entries of the Bunch.
 
     Returns
     -------

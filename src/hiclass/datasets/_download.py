@@ -42,11 +42,11 @@ def download(
     url : str
         An address that starts with ``http://`` or ``https://``.
     path : Path
-        Where to put the file. Its folder is made.
+        The path of the file. Its folder is created.
     sha256 : str, default=None
         The checksum of the file. By default, the length that the server announces is checked.
     n_retries : int, default=3
-        How often to try again; every attempt resumes.
+        The number of retries; every attempt resumes.
     delay : float, default=1.0
         Seconds before the first retry; twice as long before every other one.
     timeout : float, default=30.0

@@ -66,7 +66,7 @@ class Report:
         Parameters
         ----------
         path : str or path
-            Where to write.
+            The file.
         """
         path = Path(path).resolve()
         if not path.parent.is_dir():

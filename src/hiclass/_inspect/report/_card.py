@@ -26,7 +26,7 @@ def to_markdown(data: dict[str, Any]) -> str:
     Parameters
     ----------
     data : dict
-        What the page shows.
+        The data of the report.
 
     Returns
     -------

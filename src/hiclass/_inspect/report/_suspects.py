@@ -16,7 +16,7 @@ def collect_suspects(found: Any) -> dict[str, Any] | None:
     Parameters
     ----------
     found : LabelErrors or None
-        What ``find_label_errors`` returned; None for no such section.
+        The result of ``find_label_errors``; None to omit the section.
 
     Returns
     -------

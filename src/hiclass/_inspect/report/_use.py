@@ -14,7 +14,7 @@ def collect_use(found: Any) -> dict[str, Any] | None:
     Parameters
     ----------
     found : UseComparison or None
-        What ``compare_use`` returned; None for no such section.
+        The result of ``compare_use``; None to omit the section.
 
     Returns
     -------

@@ -191,7 +191,7 @@ def make_desk_app(desk: Desk, door: Door) -> Any:
 
 
 def _as_json(content: Any) -> Any:
-    """A response in ASCII, because rows may contain lone surrogates, unlike UTF-8."""
+    """A response in ASCII, because UTF-8 cannot encode lone surrogates in rows."""
     from starlette.responses import Response
 
     return Response(json.dumps(content), media_type="application/json")
