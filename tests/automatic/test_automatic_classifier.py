@@ -289,7 +289,7 @@ def test_a_scorer_may_be_named(noisy):
         ({"random_state": "a"}, ValueError, "The 'random_state' parameter"),
         ({"multi_label": "yes"}, ValueError, "The 'multi_label' parameter"),
         ({"local_classifier": 5}, TypeError, "local_classifier=5 has no fit method"),
-        ({"local_classifier": GaussianNB}, TypeError, "is the class GaussianNB; give an instance"),
+        ({"local_classifier": GaussianNB}, TypeError, "is the class GaussianNB. Pass an instance"),
         (
             {"optimize": "accuracy", "effort": "quick"},
             ValueError,

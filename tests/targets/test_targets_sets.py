@@ -169,7 +169,7 @@ HOMONYMS = Hierarchy.from_paths([["Loans", "Other"], ["Cards", "Other"]])
         ([["Other"]], HOMONYMS, ValueError, "2 classes of the hierarchy are called 'Other'"),
         ([[("Cards", "Othr")]], HOMONYMS, ValueError, "Row 0 .*'Othr' below Cards.*'Other'"),
         (np.eye(3, dtype=bool), PETS, ValueError, "indicator with 3 columns, .* 7 nodes"),
-        (sp.csr_array(2 * np.eye(7)), PETS, ValueError, "y has 2.0 in row 0; an indicator holds"),
+        (sp.csr_array(2 * np.eye(7)), PETS, ValueError, "y has 2.0 in row 0; an indicator must"),
         (np.eye(3, dtype=bool), None, ValueError, "indicator matrix, .* Pass that hierarchy"),
         (sp.csr_array((0, 7)), PETS, ValueError, "y is empty"),
         (np.full((2, 2, 2), "a"), None, ValueError, r"y has 3 dimensions.*\[\[tuple\(path"),
@@ -197,9 +197,9 @@ BINARIZED = MultiLabelBinarizer().fit_transform([["cat", "dog"], ["pug"], ["cat"
 def test_a_matrix_of_0_and_1_that_is_not_boolean_is_refused_with_both_remedies(y, hierarchy):
     expected = (
         "y is a matrix of 0 and 1 with 3 columns: an indicator, or a path of the labels 0 and 1 "
-        "per row? An indicator is given as a frame whose columns are labels, such as "
-        "pandas.DataFrame(y, columns=...), or as y.astype(bool) with a column per node of "
-        "hierarchy=..., the root first; the lists of labels that it was made of work as well. "
+        "per row? Pass an indicator as a frame whose columns are labels, such as "
+        "pandas.DataFrame(y, columns=...), or as y.astype(bool) with one column per node of "
+        "hierarchy=..., starting with the root. The original lists of labels work as well. "
         "Paths are written as [[tuple(row)] for row in y.tolist()]."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(expected)}$"):
