@@ -36,6 +36,7 @@ import gene_start  # noqa: E402
 import global_models  # noqa: E402
 import incremental  # noqa: E402
 import kinds_of_rows  # noqa: E402
+import min_coef  # noqa: E402
 import network_defaults  # noqa: E402
 import overview  # noqa: E402
 import page as study_page  # noqa: E402
@@ -117,6 +118,11 @@ def write_network(page: str) -> None:
     network_defaults.write_page(page)
 
 
+def write_performance(page: str) -> None:
+    bookkeeping.write_page(page)
+    min_coef.write_page(page)
+
+
 def write_hierarchies(page: str) -> None:
     result = json.loads((RESULTS / "gene_start.json").read_text())
     write_section(page, "gene_start", gene_start.page(result))
@@ -164,7 +170,7 @@ WRITERS: dict[str, Callable[[str], None]] = {
     **{f"docs/{page}.md": write_race for page in RACE_PAGES},
     "docs/incremental.md": incremental.write_page,
     "docs/parallel.md": engine.write_page,
-    "docs/performance.md": bookkeeping.write_page,
+    "docs/performance.md": write_performance,
     "docs/appendix/taxonomies.md": _taxonomy_page.write_page,
     "docs/persistence.md": write_serving,
     "docs/appendix/limits.md": write_limits,

@@ -369,3 +369,20 @@ def test_codes_survive_a_round_trip():
     features = TableFeatures().fit(frame)
     again = pickle.loads(pickle.dumps(features))
     np.testing.assert_array_equal(again.transform(frame), features.transform(frame))
+
+
+def test_masked_cells_are_missing():
+    numbers = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 9.0]])
+    mask = [[False, False], [True, False], [False, False]]
+    masked = np.ma.masked_array(numbers, mask=mask)
+    missing = np.where(mask, np.nan, numbers)
+    features = TableFeatures()
+    wanted = features.fit_transform(missing)
+    np.testing.assert_array_equal(TableFeatures().fit_transform(masked), wanted)
+    np.testing.assert_array_equal(features.transform(masked), wanted)
+    whole = np.ma.masked_array(numbers.astype(int), mask=mask)
+    np.testing.assert_array_equal(TableFeatures().fit_transform(whole), wanted)
+    texts = np.array([["a", "u"], ["b", "u"], ["a", "v"]])
+    hidden = np.ma.masked_array(texts, mask=mask)
+    told = TableFeatures().fit_transform([["a", "u"], [None, "u"], ["a", "v"]])
+    np.testing.assert_array_equal(TableFeatures().fit_transform(hidden), told)

@@ -130,6 +130,15 @@ def split_columns(X: Any) -> Columns | None:
     return _rows(X)
 
 
+def without_mask(X: Any) -> Any:
+    """The cells of a masked array, missing where they are masked; anything else as it is."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    if X.dtype.kind in "biuf":
+        return np.where(np.ma.getmaskarray(X), np.nan, X.data)
+    return np.array(X.tolist(), dtype=object)
+
+
 def _frame(X: Any, library: str) -> Columns:
     if len(X.shape if hasattr(X, "shape") else (len(X),)) == 1:
         return _texts(_objects(X, library).tolist())

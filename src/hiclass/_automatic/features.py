@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from hiclass._automatic import encoders
-from hiclass._automatic.cells import Cells, Columns, as_numbers, split_columns
+from hiclass._automatic.cells import Cells, Columns, as_numbers, split_columns, without_mask
 from hiclass._automatic.kinds import KINDS, choose_kinds
 from hiclass._compat import check_is_fitted, validate_data
 from hiclass._typing import AnyArray, FloatArray
@@ -166,6 +166,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             If no column can be used, a named column does not exist, or a cell is not of the kind
             given for its column.
         """
+        X = without_mask(X)
         columns = split_columns(X)
         named = {kind: _names(getattr(self, kind), kind) for kind in KINDS}
         ignore = _names(self.ignore, "ignore")
@@ -208,6 +209,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             If a column is missing or new, or a cell is not of the kind of its column.
         """
         check_is_fitted(self)
+        X = without_mask(X)
         columns = split_columns(X)
         form = "matrix" if columns is None else columns.form
         if form != self._form and (self._form != "matrix" or form == "texts"):
