@@ -154,3 +154,15 @@ def test_shares_are_those_of_kernel_ridge_classifiers(n_classes):
         right = model.predict(X[60:]) == nodes[60:]
         assert 0 < right.sum() < 30
         assert share(params) == pytest.approx(np.average(right, weights=weights[60:]))
+
+
+def test_shares_of_single_precision_are_computed_in_double_precision():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2)).astype(np.float32)[rng.integers(0, 40, 400)]  # many are equal
+    nodes, weights = rng.integers(1, 4, 400), np.where(np.arange(400) % 9, 0.01, 50.0)
+    parts = [(part[:300], part[300:]) for part in (X, nodes, weights)]
+    share = kernels._make_share(*parts, 0)
+    for params in ({}, {"width": 2.0}, {"width": 2.0, "alpha": 0.001}):
+        model = KernelRidgeClassifier(**params).fit(X[:300], nodes[:300], weights[:300])
+        right = model.predict(X[300:]) == nodes[300:]
+        assert share(params) == pytest.approx(np.average(right, weights=weights[300:]))

@@ -111,11 +111,12 @@ def _make_share(
     once.
     """
     classes, target = np.unique(nodes[0], return_inverse=True)
-    centre = X[0].mean(axis=0)
+    # In double precision, as KernelRidgeClassifier computes: similar rows need it.
+    centre = X[0].mean(axis=0, dtype=np.float64)
     fitted, held_out = X[0] - centre, X[1] - centre
     among = euclidean_distances(fitted, squared=True)
     between = euclidean_distances(held_out, fitted, squared=True)
-    usual = median_squared_distance(X[0], weights[0], check_random_state(seed))
+    usual = median_squared_distance(fitted, weights[0], check_random_state(seed))
     shares = np.bincount(target, weights[0]) / weights[0].sum()
     # KernelRidgeClassifier has twice these scores, less one.
     goal = np.eye(len(classes))[target] - shares
