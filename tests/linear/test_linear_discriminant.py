@@ -31,6 +31,13 @@ def as_is(X):
     return X
 
 
+def test_the_centre_of_rows_of_single_precision_is_their_mean():
+    X, target = clouds()
+    X = (X + 1e4).astype(np.float32)
+    sums = _sum_up(X, target, np.ones(len(X)), 5, as_is)
+    np.testing.assert_allclose(sums.centre, X.astype(np.float64).mean(axis=0), rtol=1e-10)
+
+
 @pytest.mark.parametrize("correction", [0.0, 0.5])
 @pytest.mark.parametrize("shrinkage", [0.01, 0.3, 1.0])
 def test_scores_of_rows_left_out_are_those_of_a_model_without_them(shrinkage, correction):

@@ -385,11 +385,11 @@ def _sum_up(
     """Read all rows once, in blocks, and compute the sums."""
     count = np.bincount(target, weight).astype(np.float64)
     # Relative to a point near the mean: far from zero, rounding would destroy the products.
-    start = describe(X[: min(len(X), 1000)]).mean(axis=0, dtype=np.float64)
+    start = describe(X[:1000]).mean(axis=0, dtype=np.float64).astype(X.dtype)
     total = np.zeros((n_classes, len(start)))
     gram = np.zeros((len(start), len(start)))
     for rows in row_blocks(len(X), len(start)):
-        block = describe(X[rows]) - start.astype(X.dtype)
+        block = describe(X[rows]) - start
         weighted = block * weight[rows, None].astype(X.dtype)
         places = target[rows], np.arange(len(block))
         members = sp.csr_matrix((np.ones(len(block)), places), shape=(n_classes, len(block)))
