@@ -129,6 +129,16 @@ def test_rows_may_have_classes_that_the_fitted_model_does_not_know(data):
         find_label_errors(given, X, new, cv=2)
 
 
+def test_single_labels_may_be_new_to_the_fitted_model(data):
+    X, y = data
+    new = y[:, 0].copy()
+    new[:4] = "new"
+    fitted = find_label_errors(FlatClassifier().fit(X[4:], new[4:]), X, new, cv=2)
+    fresh = find_label_errors(FlatClassifier(), X, new, cv=2)
+    np.testing.assert_array_equal(fitted.rows, fresh.rows)
+    np.testing.assert_array_equal(fitted.probability, fresh.probability)
+
+
 def test_rows_of_a_group_are_held_out_together(data):
     X, y = data
     groups = np.arange(len(y)) // 4

@@ -181,8 +181,10 @@ def _hierarchy_of(model: Any, y: Any) -> Hierarchy:
     if found is None:
         return Hierarchy.from_paths(y)
     # Clones are fitted on these rows, which may have classes that the training rows lack.
+    # A single label is a path only if there is one level.
     columns = read_labels(y)
-    return grow(found, columns)[0] if told is None and columns.ndim == 2 else found
+    are_paths = columns.ndim == 2 or found.depth == 1
+    return grow(found, columns)[0] if told is None and are_paths else found
 
 
 def _with_hierarchy(model: Any, hierarchy: Hierarchy) -> Any:
