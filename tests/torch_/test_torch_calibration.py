@@ -122,10 +122,10 @@ def test_what_it_refuses_says_what_to_use():
         network(calibration="temperature").fit(X, paths)
     for learn in ("partial_fit", "fit_batches"):
         rows = (X, y) if learn == "partial_fit" else ([(X, y)],)
-        with pytest.raises(ValueError, match=r"learned out of fold.*calibration=None"):
+        with pytest.raises(ValueError, match=r"out-of-fold scores.*calibration=None"):
             getattr(sets(calibration="sigmoid"), learn)(*rows)
     fitted = sets(calibration="sigmoid").fit(X, y).set_params(calibration=None)
-    with pytest.raises(ValueError, match=r"learned out of fold.*calibration=None"):
+    with pytest.raises(ValueError, match=r"out-of-fold scores.*calibration=None"):
         fitted.partial_fit(X, y)
     with pytest.raises(ValueError, match="restricted to some classes cannot be updated"):
         sets().fit(X, y).restricted_to(["pet"]).partial_fit(X, y)

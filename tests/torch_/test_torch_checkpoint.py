@@ -140,7 +140,7 @@ def test_damaged_files_and_folders_that_cannot_be_written_are_a_warning(hard, tm
     content = file.read_bytes()
     for damaged in (content[:-1], content[:20], b"", content[:200] + b"x" + content[201:]):
         file.write_bytes(damaged)
-        with pytest.warns(UserWarning, match="is damaged, or of another version; training"):
+        with pytest.warns(UserWarning, match="is damaged, or was written by another version"):
             model.fit(X, y)
         np.testing.assert_array_equal(model.predict_node_proba(X), expected)
         assert file.read_bytes()[:18] == content[:18]

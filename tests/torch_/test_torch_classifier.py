@@ -447,8 +447,11 @@ def test_a_row_without_labels_and_a_single_class_of_sets():
     ("params", "message"),
     [
         ({"loss": "hinge"}, "loss"),
-        ({"hidden_layers": (0,)}, "hidden_layers must be positive widths"),
-        ({"hidden_layers": (8.5,)}, "hidden_layers must be positive widths, integers"),
+        ({"hidden_layers": (0,)}, "hidden_layers must be positive integers"),
+        (
+            {"hidden_layers": (8.5,)},
+            r"hidden_layers must be positive integers \(widths\); got \(8.5,\)",
+        ),
         ({"embedding_dim": 0}, "embedding_dim"),
         ({"dropout": 1.0}, "dropout"),
         ({"penalty": -1.0}, "penalty"),

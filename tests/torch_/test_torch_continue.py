@@ -104,7 +104,8 @@ def test_parameters_of_the_network_that_are_set_between_calls_are_refused(hard, 
     before = model.predict_node_proba(X)
     was = model.get_params()[name]
     model.set_params(**{name: value})
-    with pytest.raises(ValueError, match=rf"^{name} is .*, but was .* Call fit, which starts"):
+    message = rf"^{name} is .*, but the network was created with .* Call fit to"
+    with pytest.raises(ValueError, match=message):
         model.partial_fit(X, y)
     model.set_params(**{name: was})
     np.testing.assert_array_equal(model.predict_node_proba(X), before)
@@ -116,7 +117,7 @@ def test_another_hierarchy_between_calls_is_refused(hard):
     model = network().partial_fit(X, y)
     model.set_params(hierarchy=model.hierarchy_).partial_fit(X, y)
     model.set_params(hierarchy=Hierarchy.from_paths([["a"], ["b"]]))
-    with pytest.raises(ValueError, match=r"^hierarchy is .*, but this network has the classes"):
+    with pytest.raises(ValueError, match=r"^hierarchy is .*, but the network has the classes"):
         model.partial_fit(X, y)
 
 

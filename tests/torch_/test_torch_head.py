@@ -190,7 +190,7 @@ def test_a_head_for_sets_of_classes_learns_and_predicts_them(multi_label):
         found = head.predict(outputs, threshold=threshold)
         assert [sorted(row) for row in found] == [sorted(row) for row in expected]
     for method in (head.predict_paths, head.predict_confidence):
-        with pytest.raises(ValueError, match="sets of classes here, not paths"):
+        with pytest.raises(ValueError, match="predicts sets of classes, not paths"):
             method(outputs)
 
 

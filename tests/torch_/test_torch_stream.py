@@ -42,7 +42,7 @@ def test_partial_fit_learns_a_batch_as_a_whole_or_not_at_all(hard):
     before = model.predict_node_proba(X)
     with pytest.raises(ValueError, match="Unicorn") as error:
         model.partial_fit(X[:1], [["Animal", "Unicorn", ""]])
-    assert "give them with classes= or hierarchy=" in error.value.__notes__[-1]
+    assert "pass them with classes= or hierarchy=" in error.value.__notes__[-1]
     with pytest.raises(ValueError, match="y holds single labels, but the rows before"):
         network(hierarchy={"a": ["b"]}).partial_fit([[1.0]], [["a", "b"]]).partial_fit(
             [[1.0]], ["b"]
@@ -125,7 +125,7 @@ def test_partial_fit_of_sets_and_what_it_refuses():
         X[:2], [[("a", "b")], []], classes=[("a", "b"), ("c",)]
     )
     assert paths.hierarchy_.n_nodes == 4
-    with pytest.raises(ValueError, match="threshold='tuned' needs thresholds"):
+    with pytest.raises(ValueError, match="threshold='tuned' is learned from out-of-fold"):
         network(multi_label=True, threshold="tuned").partial_fit(X, y)
     message = r"decoding='expected_f1' requires an expected F-score.*, set expected_f1"
     with pytest.raises(ValueError, match=message):
@@ -209,9 +209,9 @@ def test_what_goes_wrong_in_the_thread_that_reads_batches_comes_out(hard):
         network().fit_batches([(X, y), (X,)])
     with pytest.raises(ValueError, match="there is nothing to learn"):
         network().fit_batches([])
-    with pytest.raises(ValueError, match="serves for one epoch, but max_epochs='auto' is for"):
+    with pytest.raises(ValueError, match="for one epoch only, but max_epochs is 'auto'"):
         network().fit_batches(iter([(X, y)]))
-    with pytest.raises(ValueError, match=r"give the rows to stop on with validation=\(X, y\)"):
+    with pytest.raises(ValueError, match=r"pass validation rows with validation=\(X, y\)"):
         network(validation_fraction=0.1).fit_batches([(X, y)])
     assert threading.active_count() == n_threads
     assert network(max_epochs=1).fit_batches(iter([(X, y)])).n_epochs_ == 1
@@ -274,7 +274,7 @@ def test_steps_never_turn_back_where_later_epochs_have_more_batches(hard):
 
 def test_an_iterator_that_is_used_up_is_no_epoch(hard):
     same = iter([hard] * 3)
-    with pytest.raises(ValueError, match="gave nothing in epoch 2: it serves for 1 epoch only"):
+    with pytest.raises(ValueError, match="nothing in epoch 2: it can be used for 1 epoch only"):
         network(max_epochs=3).fit_batches(lambda: same)
 
 

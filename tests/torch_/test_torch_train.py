@@ -201,7 +201,9 @@ def test_warm_start_goes_on_and_refuses_other_classes(hard):
     assert model.fit(X, y).loss_curve_[0] < 0.9 * first[0]
     cold = network(max_epochs=3).fit(X, y)
     assert cold.fit(X, y).loss_curve_ == first
-    with pytest.raises(ValueError, match="warm_start=True goes on with the network of the fit"):
+    with pytest.raises(
+        ValueError, match="warm_start=True continues with the network of the previous fit"
+    ):
         model.fit(X, y[:, :1])
     assert not hasattr(model, "classes_")
 

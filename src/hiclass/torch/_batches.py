@@ -19,9 +19,9 @@ from hiclass.torch._team import Team
 
 Tensor = Any
 
-#: So many batches are put in order at a time.
+#: The number of batches that are gathered at a time.
 _BLOCK = 64
-#: With fewer numbers than this, how they are checked makes no difference.
+#: With fewer numbers than this, a fast check saves nothing.
 _MANY = 1 << 20
 
 
@@ -34,16 +34,16 @@ class Batch:
     rows : tuple of tensors
         One dense tensor, or the three arrays of a sparse matrix.
     target : tuple of tensors
-        What the loss compares the outputs with. In a tree, a final class per row, or, if a row of
-        the batch stands for several, the first of every row and the one after its last.
+        The target of the loss. In a tree, a final class per row or, if a row of the batch stands
+        for several, the first of every row and the one after its last.
     weight : tensor or None
         Sample weights.
     n_rows : int
         Number of rows.
     is_void : bool
-        Whether all weights are zero: there is nothing to learn.
+        Whether all weights are zero, so that there is nothing to learn.
     is_scaled : bool
-        Whether features are shifted and stretched already as the network takes them.
+        Whether features are already scaled for the network.
     """
 
     rows: tuple[Tensor, ...]
@@ -98,14 +98,14 @@ class Rows:
         return self._slice(0, len(self))
 
     def pieces(self, shape: Shape) -> Iterator[Batch]:
-        """All rows in their order, in batches that need little memory on the way through layers."""
+        """All rows in order, in batches that need little memory."""
         n_entries = self.X.nnz / max(len(self), 1) if sp.issparse(self.X) else self.X.shape[1]
         size = shape.rows_at_once(int(n_entries))
         for first in range(0, len(self), size):
             yield self._slice(first, min(first + size, len(self)))
 
     def batches(self, order: IntArray, cuts: IntArray) -> Iterator[Batch]:
-        """Batches of the rows of an order from each of some places to the next one."""
+        """Batches of rows in a given order, from each cut to the next."""
         for block in range(0, len(cuts) - 1, _BLOCK):
             places = cuts[block : block + _BLOCK + 1]
             rows = self.some(order[places[0] : places[-1]])
@@ -130,7 +130,7 @@ class Rows:
 
 
 def cut(n_rows: int, size: int, team: Team) -> tuple[IntArray, IntArray]:
-    """Steps of so many rows, and where the part of one process begins in each of them.
+    """Steps of ``size`` rows, and the part of this process in each of them.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def cut(n_rows: int, size: int, team: Team) -> tuple[IntArray, IntArray]:
 
 
 def take_rows(X: Any, rows: IntArray) -> Any:
-    """Some rows of X; dense ones by all threads of PyTorch."""
+    """Some rows of X; dense ones with all threads of PyTorch."""
     if sp.issparse(X) or not X.flags.writeable or X.dtype != np.float32:
         return X[rows]
     return torch.index_select(torch.from_numpy(X), 0, torch.from_numpy(rows)).numpy()
@@ -161,7 +161,7 @@ def make_rows(X: Any, target: Any, layout: Layout, sample_weight: Any) -> Rows:
 
 
 def surely_finite(X: Any) -> bool:
-    """Whether many dense rows are known to be finite numbers, by a sum that all threads compute."""
+    """Whether the sum of many dense rows, computed by all threads, is finite."""
     if (
         type(X) is not np.ndarray
         or X.dtype != np.float32
@@ -183,7 +183,7 @@ def is_plain(X: Any, n_features: int) -> bool:
 
 
 def batch_weights(sample_weight: Any, X: Any) -> AnyArray | None:
-    """Checked weights of some rows of many: other than those of all rows, all may be zero."""
+    """Checked weights of a batch, which may all be zero, unlike those of all rows."""
     if np.ndim(sample_weight) == 1 and not np.any(np.asarray(sample_weight)):
         return np.zeros(len(check_weights(np.ones(len(sample_weight)), X)))  # type: ignore[arg-type]
     return check_weights(sample_weight, X)

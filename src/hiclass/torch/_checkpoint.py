@@ -1,8 +1,8 @@
-"""Training on disk: a killed training goes on where it was.
+"""Checkpoints: a training that was killed continues from its last state.
 
 A file is named by a hash of everything that training depends on: rows, labels, parameters. It is
 written as a whole or not at all, and carries a checksum. It holds tensors and plain data only, and
-is read without running code. What goes wrong with it is a warning, never a reason to fail.
+is read without running code. Problems with files lead to warnings, never to errors.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Checkpoint:
         head, payload = content[: len(_MAGIC) + 32], content[len(_MAGIC) + 32 :]
         if head != _MAGIC + hashlib.sha256(payload).digest():
             warn_user(
-                f"The checkpoint {self._path.name} is damaged, or of another version; training "
-                f"starts again."
+                f"The checkpoint {self._path.name} is damaged, or was written by another version. "
+                f"Training starts again."
             )
             return None
         found: dict[str, Any] = torch.load(
@@ -69,7 +69,7 @@ class Checkpoint:
         return found
 
     def save(self, state: dict[str, Any]) -> None:
-        """Store a state in place of the one before."""
+        """Replace the stored state."""
         buffer = io.BytesIO()
         torch.save(state, buffer)
         payload = buffer.getvalue()
@@ -81,12 +81,12 @@ class Checkpoint:
         except OSError as error:
             warn_user(
                 f"Checkpoints cannot be written to {self._path.parent} "
-                f"({error.strerror or error}); training goes on without them."
+                f"({error.strerror or error}). Training continues without them."
             )
 
 
 def open_checkpoint(estimator: Any, X: Any, target: Any, what: dict[str, Any]) -> Checkpoint | None:
-    """The file of a training on these rows, with these parameters; None if none is wanted."""
+    """The checkpoint for these rows and parameters; None without ``checkpoint_dir``."""
     if estimator.checkpoint_dir is None:
         return None
     params = estimator.get_params(deep=False)

@@ -348,7 +348,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         with fitting(self):
             self._check_parameters()
             X = self._as_rows(X, reset=True)
-            # Labels are read while rows are on their way to a GPU.
+            # Labels are read while rows are copied to a GPU.
             with self._sending(X) as sent:
                 target = encode_labels(self, y)
                 check_n_labels(target.n_rows, X.shape[0])
@@ -470,7 +470,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     def _remember_training(
         self, trained: Trained, losses: Sequence[float] = (), validation: Sequence[float] = ()
     ) -> None:
-        """Set what is known beside the model: classes, losses, and what going on needs."""
+        """Set classes, losses, and what later training needs."""
         self._known = trained.known
         self._past = beginning(self, trained)
         self.loss_curve_ = [*losses, *trained.course.losses]
@@ -480,30 +480,30 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     # -- checks --------------------------------------------------------------------------------
 
     def _check_stream(self) -> None:
-        """Refuse what batches cannot serve."""
+        """Refuse parameters that do not work with batches."""
         check_learns(self)
         was_calibrated = isinstance(vars(self).get("_models"), CalibratedSetModels)
         if self.calibration is not None or was_calibrated:
             raise ValueError(
-                "A calibration is learned out of fold by fit, which has all rows together; more "
-                "rows would make it wrong. Use calibration=None, in fit as well as before batches."
+                "fit learns a calibration from out-of-fold scores of all rows; further batches "
+                "would invalidate it. Use calibration=None, in fit as well as before batches."
             )
         if read_threshold(self.threshold).is_learned and "thresholds_" not in vars(self):
             raise ValueError(
-                f"threshold={self.threshold!r} needs thresholds that are learned out of fold, "
-                f"which a stream cannot give. Call fit on a part of the rows before partial_fit, "
-                f"or use another threshold."
+                f"threshold={self.threshold!r} is learned from out-of-fold scores, which a stream "
+                f"does not have. Call fit on a part of the rows before partial_fit, or use "
+                f"another threshold."
             )
 
     def _as_rows(self, X: Any, *, reset: bool) -> Any:
         known = not reset and "feature_names_in_" not in vars(self)
         if known and is_plain(X, self.n_features_in_):
-            return X  # as most batches of a stream are: nothing to check or to convert
+            return X  # as most batches of a stream: no conversion needed
         checked = {"reset": reset, "accept_sparse": "csr", "dtype": np.float32}
         return validate_data(self, X, ensure_all_finite=not surely_finite(X), **checked)
 
     def _sending(self, X: Any) -> Sending:
-        """Begin to move rows to a GPU, if all of them are needed there."""
+        """Start copying rows to a GPU, if all of them are needed there."""
         device = "cpu" if self.validation_fraction or self.multi_label else self.device
         return Sending(X, find_device(device))
 
@@ -548,7 +548,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         return state
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """A copy that learns on as this one does: other than a file, it has the optimiser."""
+        """A copy with the state of the optimiser, which a file does not have."""
         other = type(self).__new__(type(self))
         memo[id(self)] = other
         for name, value in vars(self).items():

@@ -1,4 +1,4 @@
-"""Going on with a network: what has to be remembered for that, and what must not have changed."""
+"""Training a network further: what is stored for it, and what must not have changed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hiclass.torch._fit import Trained
 if TYPE_CHECKING:
     from hiclass.torch._classifier import HierarchicalSoftmaxClassifier as Classifier
 
-#: What decides about the outputs and layers of a network.
+#: Parameters that determine the outputs and layers of a network.
 _OF_THE_NETWORK = (
     "loss",
     "hidden_layers",
@@ -23,7 +23,7 @@ _OF_THE_NETWORK = (
 
 
 def beginning(estimator: Classifier, trained: Trained) -> dict[str, Any]:
-    """Plain data about how a network has begun, for the batches to come."""
+    """Plain data about a network, for later batches."""
     params = {name: getattr(estimator, name) for name in _OF_THE_NETWORK}
     params["hidden_layers"] = tuple(params["hidden_layers"])
     counts = {"n_rows": trained.n_rows, "n_learned": trained.n_learned}
@@ -31,7 +31,7 @@ def beginning(estimator: Classifier, trained: Trained) -> dict[str, Any]:
 
 
 def check_same_network(estimator: Classifier) -> None:
-    """Refuse parameters that the network in hand does not have: batches do not rebuild it."""
+    """Refuse parameters that differ from those of the existing network."""
     past = vars(estimator).get("_past")
     if not past:  # nothing yet, or an old file
         return
@@ -39,14 +39,14 @@ def check_same_network(estimator: Classifier) -> None:
         now = getattr(estimator, name)
         if (tuple(now) if name == "hidden_layers" else now) != before:
             raise ValueError(
-                f"{name} is {now!r}, but was {before!r} when this network began, and batches do "
-                f"not rebuild a network. Call fit, which starts again, or set {name}={before!r}."
+                f"{name} is {now!r}, but the network was created with {before!r}, and batches "
+                f"cannot change it. Call fit to start again, or set {name}={before!r}."
             )
     if estimator.hierarchy is not None:
         hierarchy = as_hierarchy(estimator.hierarchy)
         if not hierarchy._same_classes(estimator.hierarchy_):
             raise ValueError(
-                f"hierarchy is {hierarchy!r} now, but this network has the classes of "
-                f"{estimator.hierarchy_!r}, and batches do not rebuild a network. Call fit, which "
-                f"starts again, or set hierarchy back."
+                f"hierarchy is {hierarchy!r}, but the network has the classes of "
+                f"{estimator.hierarchy_!r}, and batches cannot change them. Call fit to start "
+                f"again, or restore the hierarchy."
             )

@@ -1,4 +1,4 @@
-"""The course of training: epochs, when it is over, progress, interrupts and checkpoints."""
+"""The course of training: epochs, stopping, progress, interrupts and checkpoints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hiclass.torch._checkpoint import Checkpoint
 from hiclass.torch._train import START, Place, Trainer
 
 Tensor = Any
-#: Called after a step with a function that tells how far the epoch has come.
+#: Called after a step with a function that returns the progress of the epoch.
 AfterStep = Callable[[Callable[[], Place]], None]
 #: Seconds between two checkpoints.
 _PAUSE = 20.0
@@ -25,16 +25,16 @@ _PAUSE = 20.0
 
 @dataclass
 class Course:
-    """How training goes: the losses so far, and when it is over.
+    """The losses so far, and when to stop.
 
     Attributes
     ----------
     max_epochs : int
         The most epochs.
     patience : int
-        Training stops after so many epochs without a loss that is better by ``tol``.
+        Training stops after this many epochs without an improvement of the loss by ``tol``.
     tol : float
-        How much better.
+        The smallest improvement that counts.
     keep_on_interrupt : bool
         Whether an interrupt ends training and keeps what was learned.
     """
@@ -62,7 +62,7 @@ class Course:
         checkpoint: Checkpoint | None = None,
         remember: Callable[[], Any] = lambda: None,
     ) -> None:
-        """Run epochs until it is over; with rows held out, keep the best weights.
+        """Run epochs until training stops; with validation rows, keep the best weights.
 
         Parameters
         ----------
@@ -72,11 +72,11 @@ class Course:
             Learns the rest of an epoch, given its number and how far it has come; returns the mean
             loss.
         held_out : Rows or None
-            Rows to stop on.
+            Validation rows.
         verbose : bool
             Whether to show progress.
         checkpoint : Checkpoint, default=None
-            Where training is stored as it goes on, and from where it is taken up.
+            Where the state of the training is stored and resumed from.
         remember : callable
             What else has to be stored.
         """
@@ -107,7 +107,7 @@ class Course:
                     raise
                 warn_user(
                     f"Training was interrupted in epoch {len(self.losses) + 1} of at most "
-                    f"{self.max_epochs}. The model keeps what it has learned until then."
+                    f"{self.max_epochs}. The model keeps the weights that it has at this point."
                 )
         if self._kept is not None:
             trainer.set_weights(self._kept)
@@ -148,7 +148,7 @@ class Course:
         self._saved = time.monotonic()
 
     def _take_up(self, trainer: Trainer, checkpoint: Checkpoint | None) -> tuple[int, Place]:
-        """Go on where a checkpoint was written; the epoch, and how far it has come."""
+        """Resume from a checkpoint; return the epoch and its progress."""
         state = None if checkpoint is None else checkpoint.state
         if state is None:
             return 0, START

@@ -1,7 +1,7 @@
-"""The streams of a GPU that the network uses beside that of the caller; made once.
+"""The streams of a GPU that the network uses in addition to that of the caller.
 
-PyTorch has 32 streams and hands them out in turn, again and again. A copy on the stream that a step
-is recorded on would become part of the recording: so both streams are taken together, once.
+PyTorch has 32 streams and returns them in turn. A copy on the stream on which a step is recorded
+would become part of the recording, so both streams are created together, once.
 """
 
 from __future__ import annotations

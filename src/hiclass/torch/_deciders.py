@@ -1,7 +1,7 @@
-"""Fitted networks decide where their probabilities are: rows in, nodes and confidences out.
+"""Predictions of fitted networks on their device: rows in, nodes and confidences out.
 
-Rows go through the network in pieces that keep within a budget of memory. What was decided stays on
-the device until all rows of a call are through, so that a GPU is waited for once.
+Rows go through the network in pieces that keep within a memory limit. Decisions stay on the device
+until all rows of a call are done, so that the host waits for a GPU once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hiclass.torch._network import FittedNetwork
 
 Tensor = Any
 
-#: On the processor, NumPy sums probabilities up the tree in about two thirds of the time.
+#: On the CPU, NumPy sums probabilities up the tree in about two thirds of the time.
 _HOST_IS_FASTER = True
 
 
@@ -42,13 +42,13 @@ class NetworkPaths:
         return self._network.outputs(X, self._network.rows_at_once(n_bytes))
 
     def knows(self, decoding: Decoding) -> bool:
-        """Whether it decides by a decoding."""
+        """Whether it supports a decoding."""
         if decoding not in ON_DEVICE:
             return False
         return not (self._on_cpu and _HOST_IS_FASTER and self._decisions.sums_up(decoding))
 
     def decide(self, decoding: Decoding, X: Any, wish: Wish) -> Decision:
-        """What was decided for a chunk of rows; not yet truncated."""
+        """The decision for a chunk of rows, before truncation."""
         with torch.inference_mode():
             pieces = self._outputs(X, decoding)
             nodes, confidence = _join([self._decisions.decide(decoding, z, wish) for z in pieces])
@@ -99,7 +99,7 @@ def _join(parts: list[Any]) -> tuple[Tensor, Tensor]:
 
 
 def _checked(proba: FloatArray) -> FloatArray:
-    """Probabilities along paths, if they are numbers: on the first place there is always one."""
+    """Check that the probabilities along paths, of which there is at least one, are not NaN."""
     if np.isnan(proba[:, :1]).any():
         raise ValueError(
             "The network returned a probability of NaN. Check X for extreme values, or train with "

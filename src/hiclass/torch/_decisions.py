@@ -1,12 +1,12 @@
-"""What a network decides, computed where its outputs are: only nodes and confidences come back.
+"""Decisions on the device of the outputs: only nodes and confidences are copied back.
 
 ``PathDecisions`` turns outputs into paths, ``SetDecisions`` into sets of nodes. Final classes are
 numbered in preorder, so that those at or below a node, and those behind a branch, are an interval:
 the probability of each is a difference of two running sums. Decisions are those of
 ``_inference.decodings`` and ``_inference.sets``; ties go to the lowest node.
 
-``ON_DEVICE`` has a function for every decoding of the table ``DECODINGS``. Other decodings, those
-of users, are decided on the host.
+``ON_DEVICE`` has a function for every decoding of the table ``DECODINGS``. Decodings of users run
+on the host.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Tensor = Any
 #: The node at which each path ends, and the probabilities along it: at least the first one.
 Path = tuple[Tensor, Tensor]
 
-#: Sums that differ by less are equal: they were added in another order.
+#: Sums that differ by less count as equal, since they were added in different order.
 _ROUNDING = 1e-12
-#: Up to so many of the best paths are found one after the other, more by sorting.
+#: Up to this many best paths are found one after the other, more by sorting.
 _ONE_BY_ONE = 16
 
 
@@ -64,7 +64,7 @@ class PathDecisions:
     def __init__(self, models: Any, layout: TreeLayout, columns: Any, device: Any) -> None:
         self.final = FinalProba(models, layout, columns, device)
         self.walk = _Walk(models, device)
-        #: Whether the best branch can be read off the outputs.
+        #: Whether the outputs alone show the best branch.
         self.step_by_step = layout.loss == "conditional" and self.final.has_all
         hierarchy, ends = models.hierarchy, models.options.ends
         node = np.arange(hierarchy.n_nodes)
@@ -79,8 +79,8 @@ class PathDecisions:
         self._n_outputs, self._n_nodes = layout.n_outputs, hierarchy.n_nodes
 
     def bytes_per_row(self, decoding: Decoding | None = None) -> int:
-        """The memory that a row takes at most while it is decided, by any decoding by default."""
-        # Outputs of the piece before are there until those of the next one are.
+        """The peak memory per row of a decoding; by default, of any decoding."""
+        # The outputs of two pieces may exist at the same time.
         n_bytes = 2 * 4 * self._n_outputs + 64 * self.walk.width
         if decoding is not None and decoding.step_by_step and self.step_by_step:
             return n_bytes
@@ -177,7 +177,7 @@ class _Walk:
         widest = (int(size[nodes].max(initial=0)) for nodes in hierarchy.nodes_by_level)
         self._widths = [width for width in widest if width]
         self._depth = hierarchy.depth
-        #: The most branches that are looked at per row.
+        #: The largest number of branches per row.
         self.width = max(self._widths)
 
     def on_outputs(self, z: Tensor) -> Path:
@@ -286,7 +286,7 @@ class SetDecisions:
     Attributes
     ----------
     bytes_per_row : int
-        The memory that a row takes at most while it is decided.
+        The peak memory per row.
     """
 
     def __init__(self, models: SetModels, layout: SetLayout, device: Any) -> None:

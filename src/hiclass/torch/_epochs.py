@@ -1,4 +1,4 @@
-"""How many epochs a network of sets should be trained for: found out on rows that are held out."""
+"""Find the number of epochs for a network of sets on held-out rows."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from hiclass.torch._team import ALONE
 if TYPE_CHECKING:
     from hiclass.torch._classifier import HierarchicalSoftmaxClassifier as Classifier
 
-#: From one look at the rows held out to the next, the number of epochs grows by this factor.
+#: The factor between the numbers of epochs after which held-out rows are scored.
 _STEP = 1.25
-#: Training is over after so many times the best number of epochs, but not before so many.
+#: Training stops after this multiple of the best number of epochs, but not before this number.
 _PATIENCE, _FEWEST = 1.6, 30
 
 
 @dataclass(frozen=True)
 class Epochs:
-    """What was found out.
+    """The result.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Epochs:
     score : float
         That score.
     proba : ndarray of shape (n_held_out, n_nodes)
-        What the network predicted then.
+        The predictions of the network at that point.
     """
 
     n_epochs: int
@@ -54,10 +54,10 @@ def find_epochs(
     fold: tuple[IntArray, IntArray],
     score: Callable[[FloatArray], float],
 ) -> Epochs:
-    """Train on some rows, and look at others now and then, until these get no better.
+    """Train on some rows and score others from time to time, until the score stops improving.
 
-    The learning rate stays as it is, so that a network with ``decay=False`` that is trained for as
-    many epochs goes the same way.
+    The learning rate is constant, so that a network with ``decay=False`` and this number of epochs
+    is trained in the same way.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """How batches get to a device.
 
-A batch is prepared while the one before it is learned: in a thread of its own and, for a GPU, by
-way of memory that the GPU can read, which is used again and again, and beside its computations.
-Rows that fit into the memory of the GPU are moved there once (:class:`DeviceRows`).
+A thread prepares the next batch while the current one is learned. For a GPU, batches are copied
+through reused pinned memory on a separate stream. Rows that fit into the memory of the GPU are
+copied there once (:class:`DeviceRows`).
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from hiclass.torch._packed import Form, Packed
 Tensor = Any
 T = TypeVar("T")
 
-#: So many batches may be ready and waiting.
+#: The number of batches that are prepared ahead.
 _AHEAD = 4
 #: Rows stay on a device if they take at most this share of its free memory.
 _MOST_OF_MEMORY = 0.4
-#: They are scaled in pieces of so many bytes.
+#: They are scaled in pieces of this many bytes.
 _PIECE = 1 << 28
-#: They are sent by so many threads, in pieces of so many bytes.
+#: The number of threads that copy them, and the bytes of a piece.
 _N_THREADS, _STAGED = 4, 1 << 24
 
 
@@ -54,15 +54,15 @@ def prefetched(batches: Iterable[Batch], device: Any) -> Generator[Batch | Packe
 
 
 def ahead(items: Iterable[T], n: int) -> Generator[T, None, None]:
-    """The same items, up to so many of them made in a thread before they are wanted.
+    """The same items; a thread prepares up to ``n`` of them ahead.
 
-    The thread is over where the generator ends or is closed.
+    The thread ends when the generator ends or is closed.
     """
     ready: SimpleQueue[Any] = SimpleQueue()
-    # One for each item that may be made; False if no more are wanted.
+    # One entry per item that may be prepared; False to stop.
     wanted: SimpleQueue[bool] = SimpleQueue()
 
-    rest = iter(items)  # here: with an error in the thread, all would wait forever
+    rest = iter(items)  # not in the thread, where an error would block both sides
 
     def make() -> None:
         try:
@@ -92,13 +92,13 @@ def ahead(items: Iterable[T], n: int) -> Generator[T, None, None]:
 
 @dataclass(frozen=True)
 class _Failure:
-    """What went wrong where batches are prepared."""
+    """An error in the thread that prepares batches."""
 
     error: BaseException
 
 
 class _CudaLane:  # pragma: no cover (needs a GPU: benchmarks/gpu_smoke.py runs it)
-    """By way of pinned memory, on a stream of its own, so that copies and kernels overlap."""
+    """Copies batches through pinned memory on a separate stream, in parallel with kernels."""
 
     def __init__(self, device: Any) -> None:
         self._device = device
@@ -106,7 +106,7 @@ class _CudaLane:  # pragma: no cover (needs a GPU: benchmarks/gpu_smoke.py runs 
         self._slots = cycle([_Slot() for _ in range(_AHEAD + 2)])
 
     def sent(self, batches: Iterable[Batch]) -> Generator[tuple[Packed, Any], None, None]:
-        """Batches on their way, read in another thread."""
+        """Batches that are being copied; another thread reads them."""
         with closing(ahead(batches, _AHEAD)) as read:
             yield from map(self._send, read)
 
@@ -119,7 +119,7 @@ class _CudaLane:  # pragma: no cover (needs a GPU: benchmarks/gpu_smoke.py runs 
         return Packed(form, room, batch.is_void), slot.copied
 
     def deliver(self, prepared: tuple[Packed, Any]) -> Packed:
-        """A batch that computations may begin with."""
+        """A batch whose copy the current stream waits for."""
         moved, copied = prepared
         current = torch.cuda.current_stream(self._device)
         current.wait_event(copied)
@@ -136,12 +136,12 @@ class _Slot:
         self.copied: Any = None
 
     def room(self, n_bytes: int) -> Tensor:
-        """So many bytes, as soon as what was here has been copied."""
+        """``n_bytes`` of pinned memory, once its previous content has been copied."""
         if self.copied is not None:
             self.copied.synchronize()
         if len(self._array) != n_bytes:
             if len(self._memory) < n_bytes:
-                # Some room to spare: batches of sparse rows differ.
+                # A little more than needed: batches of sparse rows differ in size.
                 size = n_bytes + n_bytes // 4
                 self._memory = torch.empty(size, dtype=torch.uint8, pin_memory=True)
             self._room = self._memory[:n_bytes]
@@ -162,10 +162,10 @@ class _Slot:
 def stay_on(
     rows: Rows, device: Any, scale: Callable[[Tensor], Tensor], ahead: Any = None
 ) -> Rows | DeviceRows:
-    """Rows on the device where they fit into the free memory of a GPU; otherwise as they are.
+    """Rows on the device if they fit into the free memory of a GPU; otherwise unchanged.
 
-    ``scale`` makes of dense rows what the network takes. ``ahead`` are dense rows that are on the
-    device already.
+    ``scale`` scales dense rows for the network. ``ahead`` are dense rows that are already on the
+    device.
     """
     if not rows.layout.is_compact or (ahead is None and not fits(rows.X, device)):
         return rows
@@ -181,14 +181,14 @@ def fits(X: Any, device: Any) -> bool:
 
 
 class Sending:
-    """Dense rows on their way to a GPU, if they fit there, while something else is done.
+    """Copies dense rows to a GPU in the background, if they fit.
 
     Parameters
     ----------
     X : ndarray or sparse matrix
         Rows.
     device : torch.device
-        Where to.
+        The target.
     """
 
     def __init__(self, X: Any, device: Any) -> None:
@@ -213,9 +213,9 @@ class Sending:
         self.take()
 
     def take(self) -> Tensor | None:
-        """Wait for the rows and hand them over, once; None if they were not moved.
+        """Wait for the rows and return them, once; None if they were not copied.
 
-        What the caller computes on the GPU from now on finds all rows there.
+        Later work on the current stream of the caller waits for the copies.
         """
         there, self._there = self._there, None
         parts, self._parts = self._parts, []
@@ -235,25 +235,25 @@ def _copy(rows: Tensor, there: Tensor) -> None:
 
 
 class _Staging:  # pragma: no cover (needs a GPU: benchmarks/gpu_smoke.py runs it)
-    """Copies rows by way of pinned memory, beside what the GPU computes.
+    """Copies rows through pinned memory on a separate stream.
 
-    Some threads copy rows into pinned memory while the GPU fetches those before. It is made by the
-    thread that calls ``fit``: only there, the stream in use is that of the caller.
+    Several threads fill pinned memory while the GPU copies earlier pieces. It must be created in
+    the thread that calls ``fit``: in other threads, the current stream is not that of the caller.
     """
 
     def __init__(self, device: Any) -> None:
         self._stream = streams_of(device).copying
-        # The memory that rows are copied to may still be in use by what the caller has started.
+        # Earlier work on the stream of the caller may still use the target memory.
         self._stream.wait_stream(torch.cuda.current_stream(device))
         self._slots: SimpleQueue[_Slot] = SimpleQueue()
         for _ in range(2 * _N_THREADS):
             self._slots.put(_Slot())
 
     def copy(self, rows: Tensor, there: Tensor) -> None:
-        """Copy a piece; the call returns as soon as its rows may be changed."""
+        """Copy a piece; after the call, its rows on the host are no longer needed."""
         slot = self._slots.get()
         staged = slot.room(4 * rows.numel()).view(torch.float32).view(rows.shape)
-        np.copyto(staged.numpy(), rows.numpy())  # by this thread alone, as those of PyTorch are
+        np.copyto(staged.numpy(), rows.numpy())  # in this thread only, without those of PyTorch
         with torch.cuda.stream(self._stream):
             there.copy_(staged, non_blocking=True)
             slot.copied = self._stream.record_event()
@@ -271,7 +271,7 @@ def _bytes_of(X: Any) -> int:
 
 
 class DeviceRows:
-    """Training rows on a device: batches are put together there.
+    """Training rows on a device, where batches are gathered.
 
     Parameters
     ----------
@@ -280,9 +280,9 @@ class DeviceRows:
     device : torch.device
         Where.
     scale : callable
-        What makes of dense rows those that the network takes: once, not in every epoch.
+        Scales dense rows for the network: once, not in every epoch.
     ahead : tensor, default=None
-        Dense rows that are there already, and are used up.
+        Dense rows that are already there.
     """
 
     def __init__(
@@ -307,7 +307,7 @@ class DeviceRows:
     def batches(self, order: IntArray, cuts: IntArray) -> Iterator[Batch]:
         """Batches of the rows of an order from each of some places to the next one."""
         index = torch.from_numpy(order).to(self._device)
-        # How many entries a batch has is known here: asking the device would mean to wait for it.
+        # Computed on the host: reading the number of entries from the device would wait for it.
         ends = None if self._n_entries is None else _running_sum(self._n_entries[order])
         for first, last in pairwise(cuts.tolist()):
             some = index[first:last]
@@ -337,7 +337,7 @@ class DeviceRows:
 
 
 def _scaled(X: Any, device: Any, scale: Callable[[Tensor], Tensor]) -> Tensor:
-    """Dense rows on a device, as the network takes them; a few at a time, to need little memory."""
+    """Dense rows on a device, scaled for the network, in pieces to save memory."""
     n = _rows_per_piece(X)
     found = None
     for start in range(0, len(X), n):

@@ -36,28 +36,29 @@ if TYPE_CHECKING:
     from hiclass.torch._classifier import HierarchicalSoftmaxClassifier as Classifier
 
 _EMBEDDING = 128
-#: Without a number of epochs: enough to see so many rows, and between these. An embedding needs
-#: fewer, hidden layers more. For a stream, whose rows are not counted, the fewest.
+#: max_epochs="auto": enough epochs to see this many rows, within a lower and an upper limit. An
+#: embedding needs fewer, hidden layers need more. A stream of unknown length uses the lower limit.
 _EPOCHS = {"nothing": (20_000, 6, 100), "embedding": (20_000, 5, 100), "hidden": (100_000, 10, 100)}
-#: Without a learning rate: by what is between features and outputs.
+#: learning_rate="auto", by the layers between features and outputs.
 _RATES = {"nothing": 0.2, "embedding": 0.03, "hidden": 0.003}
-#: Without a penalty: at most this over the number of rows, with up to so many outputs.
+#: penalty="auto": a strength that is divided by the number of rows, and, above this number of
+#: outputs, in proportion to the number of outputs as well.
 _PENALTIES = {"nothing": (0.3, 1), "embedding": (1.5, 200), "hidden": (1.0, 100)}
 #: With more final classes than this, one softmax over all of them takes too long.
 _MOST_FINAL = 1 << 17
-#: Rows per step, where that is not given.
+#: The default number of rows per step.
 _BATCH = 384
-#: A stream is expected to have as many rows.
+#: The expected number of rows of a stream.
 _LIKELY = 1 << 14
-#: After so many rows, steps of rows that are learned once become smaller.
+#: After this many rows, the steps of partial_fit become smaller.
 _SETTLED = 7 << 10
-#: After training with steps that fall to zero, they have at most this share of it.
+#: After fit, whose steps decrease to zero, partial_fit uses at most this share of the rate.
 _AFTER_FIT = 0.1
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What comes out of training.
+    """The result of training.
 
     Attributes
     ----------
@@ -68,9 +69,9 @@ class Trained:
     course : Course
         How training went.
     n_rows : int
-        How many different rows it has seen.
+        The number of different rows that it has seen.
     n_learned : int
-        After how many rows of a stream batches to come are learned: the more, the smaller steps.
+        The number of learned rows that decides the step size of later batches.
     """
 
     known: Known
@@ -84,7 +85,7 @@ class Trained:
 
 
 def loss_of(estimator: Classifier, known: Known) -> str:
-    """What is learned."""
+    """The loss to use."""
     if estimator.loss == "each" and known.options is not None:
         raise ValueError(
             "loss='each' is for sets of classes: with one path per row the probabilities of "
@@ -98,7 +99,7 @@ def loss_of(estimator: Classifier, known: Known) -> str:
 
 
 def layout_of(estimator: Classifier, known: Known) -> Layout:
-    """What the outputs of a new network mean."""
+    """The layout of the outputs of a new network."""
     return known.layout(loss_of(estimator, known), recursive=estimator.recursive)
 
 
@@ -106,7 +107,7 @@ def shape_of(estimator: Classifier, X: Any, layout: Layout) -> Shape:
     """The layers of a network for some rows."""
     widths: Any = estimator.hidden_layers
     if any(not isinstance(width, Integral) or width < 1 for width in widths):
-        raise ValueError(f"hidden_layers must be positive widths, integers; got {widths!r}.")
+        raise ValueError(f"hidden_layers must be positive integers (widths); got {widths!r}.")
     hidden = tuple(int(width) for width in widths)
     embedding = estimator.embedding_dim
     if embedding == "auto":
@@ -115,14 +116,14 @@ def shape_of(estimator: Classifier, X: Any, layout: Layout) -> Shape:
 
 
 def _between(shape: Shape) -> str:
-    """What is between features and outputs."""
+    """The kind of layers between features and outputs."""
     return "nothing" if shape.is_linear else "hidden" if shape.hidden else "embedding"
 
 
 def settings_of(
     estimator: Classifier, shape: Shape, n_rows: int, *, lazy: bool = False
 ) -> Settings:
-    """How a network with these layers is trained on so many rows."""
+    """The settings for training a network with these layers on ``n_rows`` rows."""
     rate = estimator.learning_rate
     device = find_device(estimator.device)
     precision = estimator.precision
@@ -142,9 +143,9 @@ def settings_of(
 
 
 def penalty_of(estimator: Classifier, shape: Shape, n_rows: int) -> float:
-    """The penalty for a network that learns so many rows; without a given one, by a rule.
+    """The penalty for training on ``n_rows`` rows: as given, or by a rule.
 
-    The more rows and classes there are, the weaker it is; behind a layer only with many classes.
+    The rule makes it weaker with more rows and, above a number of classes, with more classes.
     """
     if estimator.penalty != "auto":
         return float(estimator.penalty)
@@ -153,7 +154,7 @@ def penalty_of(estimator: Classifier, shape: Shape, n_rows: int) -> float:
 
 
 def rows_to_expect(n_rows: int) -> int:
-    """How many rows a stream may have that has had so many until now."""
+    """The expected number of rows of a stream that has had ``n_rows`` so far."""
     return max(n_rows, _LIKELY)
 
 
@@ -166,7 +167,7 @@ def batch_size_of(estimator: Classifier, n_rows: int) -> int:
 
 
 def course_of(estimator: Classifier, shape: Shape, n_rows: int | None = None) -> Course:
-    """How long to train; the number of rows of a stream is not known."""
+    """How long to train; ``n_rows`` is None for a stream."""
     epochs = estimator.max_epochs
     if epochs == "auto":
         seen, fewest, most = _EPOCHS[_between(shape)]
@@ -186,9 +187,9 @@ def start(
     n_rows: int | None = None,
     lazy: bool = False,
 ) -> Trainer:
-    """A network before training, for rows like these.
+    """A new network for rows like these.
 
-    ``n_rows`` is the number of rows that it will learn, which decides about the penalty.
+    ``n_rows`` is the number of rows that it will learn; the penalty depends on it.
     """
     shape = shape_of(estimator, rows.X, layout)
     settings = settings_of(estimator, shape, len(rows) if n_rows is None else n_rows, lazy=lazy)
@@ -205,20 +206,20 @@ def start(
 
 
 def resume(before: FittedNetwork, inputs: Inputs, settings: Settings, seed: int) -> Trainer:
-    """A network with the weights of a fitted one, and an optimiser without a history."""
+    """A network with the weights of a fitted one and a new optimiser."""
     weights = {name: torch.tensor(value) for name, value in before.weights.items()}
     weights = inputs.unfold(before.shape, weights)
     return Trainer(before.shape, before.layout, weights, inputs, settings, seed)
 
 
 def warm(estimator: Classifier, layout: Layout, rows: Rows, seed: int, before: Any) -> Trainer:
-    """A network with the weights of the fit before."""
+    """A network with the weights of the previous fit."""
     shape = shape_of(estimator, rows.X, layout)
     if before.shape != shape or not same_layout(before.layout, layout):
         raise ValueError(
-            "warm_start=True goes on with the network of the fit before, but now the classes, "
-            "the features or the layers are others. Use warm_start=False, or give all classes "
-            "with hierarchy= and rows of each of them."
+            "warm_start=True continues with the network of the previous fit, but the classes, the "
+            "features or the layers have changed. Use warm_start=False, or pass all classes with "
+            "hierarchy= and rows of each of them."
         )
     inputs = Inputs()
     if estimator.standardize:
@@ -237,9 +238,9 @@ def fit_network(
     keep_on_interrupt: bool = False,
     sent: Sending | None = None,
 ) -> Trained:
-    """Train a network on rows in memory, in a new order in every epoch, with ever smaller steps.
+    """Train a network on rows in memory, shuffled in every epoch, with decreasing steps.
 
-    ``sent`` are the rows on their way to the device.
+    ``sent`` holds the rows that are being copied to the device.
     """
     known = Known.seen(target, weights, leaf_only=estimator.leaf_only)
     layout = layout_of(estimator, known)
@@ -269,7 +270,7 @@ def fit_network(
     def order(i: int) -> IntArray:
         return np.random.default_rng([seed, i]).permutation(len(rows))[mine]
 
-    order(0)  # while rows are still on their way
+    order(0)  # while rows are still being copied
     ahead = None if sent is None else sent.take()
     source = stay_on(rows, trainer.device, trainer.scale, ahead)
     del ahead
@@ -301,7 +302,7 @@ def fit_fold(
     groups: IntArray | None,
     rows: IntArray,
 ) -> Any:
-    """Train a network on some of the rows, for what is learned out of fold."""
+    """Train a network on some of the rows, for out-of-fold predictions."""
     weights = None if weights is None else weights[rows]
     if groups is not None:
         groups = np.unique(groups[rows], return_inverse=True)[1]
@@ -312,9 +313,9 @@ def fit_fold(
 def learn_rows(
     estimator: Classifier, known: Known, X: Any, target: AnyTarget, sample_weight: Any
 ) -> Trained:
-    """Learn rows once, in steps that become smaller the more rows were learned before.
+    """Learn rows in one pass, with steps that decrease with the number of rows learned before.
 
-    What was learned before is a trainer or, where that is lost, a fitted network. Neither is
+    Training continues from a trainer or, after loading a file, from a fitted network. Neither is
     changed: a trained copy is returned.
     """
     trainer, network = vars(estimator).get("_trainer"), estimator._network()
@@ -333,7 +334,7 @@ def learn_rows(
         rows = make_rows(X, target, layout, sample_weight)
         trainer = start(estimator, layout, rows, seed, n_rows=expected, lazy=True)
     n_before = past["n_learned"]
-    if n_before is None:  # by fit, or as an old file does not tell
+    if n_before is None:  # after fit, or unknown in an old file
         n_before = 0 if network is None else settled(n_rows)
     data = make_rows(X, target, trainer.layout, sample_weight)
     order = np.random.default_rng(seed).permutation(len(data))
@@ -350,22 +351,22 @@ def learn_rows(
 
 
 def small_step(n_rows: int) -> float:
-    """The share of the learning rate for a step of few rows of a stream, which tell less."""
+    """The share of the learning rate for a small step of a stream."""
     return float(min(1.0, n_rows / _BATCH) ** 0.5)
 
 
 def settling(n_learned: int) -> float:
-    """The share of the learning rate for rows that are learned once, after so many others."""
+    """The share of the learning rate in ``partial_fit``, after ``n_learned`` rows."""
     return min(1.0, _SETTLED / max(n_learned, 1))
 
 
 def settled(n_learned: int) -> int:
-    """As after how many rows of a stream steps go on after training in which they fall to zero."""
+    """The number of rows that counts as learned after ``fit``, whose steps decrease to zero."""
     return max(n_learned, round(_SETTLED / _AFTER_FIT))
 
 
 def as_models(estimator: Classifier, known: Known, trainer: Trainer) -> Any:
-    """What prediction needs of a trained network."""
+    """The fitted models of a trained network."""
     arrays = as_arrays(trainer.fitted_weights())
     network = FittedNetwork(trainer.shape, trainer.layout, arrays, estimator.device)
     return known.models(network, leaf_only=estimator.leaf_only)
@@ -387,12 +388,12 @@ def mean_one(weights: AnyArray | None) -> AnyArray | None:
 
 
 def _hold_out(rows: Rows, fraction: float, groups: IntArray | None, rng: Any) -> tuple[Rows, Rows]:
-    """Rows to train on, and rows to stop on."""
+    """Training rows and validation rows."""
     n = max(1, round(fraction * len(rows)))
     if n >= len(rows):
         raise ValueError(
             f"validation_fraction={fraction} holds out all {len(rows)} rows and leaves none to "
-            f"train on. Use a smaller one, or 0."
+            f"train on. Use a smaller value, or 0."
         )
     if groups is not None:
         held_out = hold_out_groups(groups, n, rng)

@@ -24,7 +24,7 @@ Tensor = Any
 
 
 class _PerDevice:
-    """Objects that are made once per device, and left out of copies and files."""
+    """Objects that are created once per device, and excluded from copies and files."""
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
         self._make = make

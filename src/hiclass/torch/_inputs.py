@@ -1,9 +1,9 @@
-"""What a network in training makes of features, so that one step size suits rows of every scale.
+"""Scaling of features during training, so that one step size suits rows of every scale.
 
 Inside the network dense features have a mean of zero and the same spread, and rows have a mean
 squared length of one; before hidden layers, dense features have a spread of one. Sparse rows, which
-must stay sparse, are divided by one number. A fitted network has this folded into its weights: it
-takes rows as they are.
+must stay sparse, are divided by one number. In a fitted network, the scaling is part of the
+weights: it takes unscaled rows.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from hiclass.torch._network import Shape, Weights, as_tensors
 
 Tensor = Any
 
-#: So many rows, evenly spaced, are enough to measure features on.
+#: Features are measured on at most this many rows, evenly spaced.
 _MEASURED = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """How features are shifted and stretched: ``(x - mean) * factor``.
+    """How features are scaled: ``(x - mean) * factor``.
 
     Attributes
     ----------
     mean : ndarray or None
-        What is taken off every feature; None for nothing.
+        What is subtracted from every feature; None for nothing.
     factor : ndarray or None
-        What every feature is multiplied by, one number each or one for all; None for nothing.
+        What features are multiplied by, a number each or one for all; None for nothing.
     """
 
     mean: FloatArray | None = None
     factor: FloatArray | None = None
 
     def fold(self, shape: Shape, weights: Weights) -> Weights:
-        """Weights for features as they are, from weights for features inside the network."""
+        """Weights for unscaled features, from weights for scaled ones."""
         if self.factor is None:
             return weights
         first = weights["0.weight"].double() * self._column(weights)
@@ -61,13 +61,13 @@ class Inputs:
     def _shifted(
         self, shape: Shape, weights: Weights, first: Tensor, folded: Tensor, sign: float
     ) -> Weights:
-        """The same with another first layer, and what the means add in the bias that follows."""
+        """The weights with another first layer; the next bias takes the effect of the means."""
         found = {**weights, "0.weight": first.to(weights["0.weight"].dtype)}
         if self.mean is None:
             return found
         shift = sign * (torch.from_numpy(self.mean).to(first.device) @ folded)
         name = "0.bias"
-        if shape.embedding:  # has no bias and no activation: the next layer has to take it
+        if shape.embedding:  # has no bias and no activation: the next layer takes it
             name, shift = "1.bias", weights["1.weight"].double() @ shift
         found[name] = (weights[name].double() + shift).to(weights[name].dtype)
         return found
@@ -78,7 +78,7 @@ class Inputs:
 
 
 def measure_inputs(X: Any, weights: AnyArray | None, *, hidden: bool) -> Inputs:
-    """What brings rows to the scale of a network; rows with a weight of zero do not count.
+    """Measure how to scale rows; rows with a weight of zero do not count.
 
     Parameters
     ----------

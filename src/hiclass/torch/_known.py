@@ -1,7 +1,7 @@
-"""What a network knows: the classes that it has outputs for, and those that it has seen rows of.
+"""The classes of a network: those with outputs, and those with training rows.
 
-After ``fit`` these are the same. In a stream a network has outputs for all classes that were
-announced, and predicts those of which there have been rows.
+After ``fit`` these are the same. In a stream, a network has outputs for all announced classes, and
+predicts those that have had rows.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ class Known:
 
     @staticmethod
     def announced(target: AnyTarget, *, leaf_only: bool) -> Known:
-        """A network for all classes of the hierarchy of some rows, which has seen none yet."""
+        """All classes of the hierarchy of some rows, before training."""
         return Known.of_all(target.hierarchy, sets=target.of_sets, leaf_only=leaf_only)
 
     @staticmethod
     def of_all(hierarchy: Hierarchy, *, sets: bool, leaf_only: bool) -> Known:
-        """A network for all classes of a hierarchy, which has seen no rows."""
+        """All classes of a hierarchy, before training."""
         n = hierarchy.n_nodes
         options = None if sets else make_layout(hierarchy, np.full(n, not leaf_only))
         none = np.zeros(n, dtype=np.intp)
@@ -70,7 +70,7 @@ class Known:
 
     @staticmethod
     def seen(target: AnyTarget, weights: Any = None, *, leaf_only: bool) -> Known:
-        """A network for the classes of some rows."""
+        """The classes of some rows."""
         known = Known.announced(target, leaf_only=leaf_only).after(target, weights)
         if known.of_sets:
             return replace(known, nodes=known.n_in > 0)
@@ -82,7 +82,7 @@ class Known:
         return self.options is None
 
     def _populated(self, leaf_only: bool) -> Options:
-        """The branches of which there have been rows."""
+        """The branches that have had rows."""
         return find_options(RowCounts(self.hierarchy, self.n_own), leaf_only=leaf_only)
 
     def after(self, target: Any, weights: Any = None) -> Known:
@@ -109,7 +109,7 @@ class Known:
             at = int(np.argmax(unknown))
             raise ValueError(
                 f"Row {row[at]} of y: the network has no output for the class "
-                f"{self.hierarchy.describe(int(node[at]))}, of which fit had no rows. Call fit "
+                f"{self.hierarchy.describe(int(node[at]))}, which had no rows in fit. Call fit "
                 f"with such rows, or start again with partial_fit or fit_batches."
             )
 
@@ -132,7 +132,7 @@ class Known:
         return conditional_layout(self.hierarchy, self.options)
 
     def models(self, network: FittedNetwork, *, leaf_only: bool) -> LocalModels | SetModels:
-        """What prediction needs, with a network that predicts what has been seen."""
+        """The fitted models: a network that predicts the classes with rows."""
         hierarchy = self.hierarchy
         if self.options is None:
             populated = self.n_in > 0

@@ -1,4 +1,4 @@
-"""What the outputs of a network mean: arrays of integers, worked out once from the hierarchy.
+"""The meaning of the outputs of a network: arrays of integers, computed once per hierarchy.
 
 A tree with one label per row has a :class:`TreeLayout`. With ``loss="conditional"`` an output is an
 *option*, a branch of a node (see ``_state.Options``), and the options of one node form a group; a
@@ -69,11 +69,11 @@ class TreeLayout:
     edge_weight: AnyArray
 
     of_sets: ClassVar[Literal[False]] = False
-    #: Whether what rows are compared with is a few numbers each, which may stay on a device.
+    #: Whether targets are a few numbers per row, which may stay on a device.
     is_compact: ClassVar[bool] = True
 
     def select(self, target: Any) -> IntArray:
-        """What counts of encoded labels: the most specific node of every row."""
+        """The relevant part of encoded labels: the most specific node of every row."""
         return target.nodes
 
     def compared(self, nodes: IntArray) -> tuple[IntArray, ...]:
@@ -201,7 +201,7 @@ class SetLayout:
     is_compact: ClassVar[bool] = False
 
     def select(self, target: Any) -> Any:
-        """What counts of encoded labels: the set of every row, with a column per output."""
+        """The relevant part of encoded labels: the set of every row, a column per output."""
         return target.closed[:, self.nodes]
 
     def compared(self, sets: Any) -> tuple[AnyArray, ...]:

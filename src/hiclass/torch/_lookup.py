@@ -1,4 +1,4 @@
-"""The nodes of labels that came before: streams have the same labels over and over again."""
+"""The nodes of labels seen before: the batches of a stream repeat the same labels."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 from hiclass._typing import AnyArray, IntArray
 from hiclass.hierarchy import Hierarchy
 
-#: So many different paths are remembered.
+#: The largest number of paths that are remembered.
 _MOST = 1 << 20
 
 
 class Finder:
     """Finds the nodes of labels: integers by a table, strings and paths of strings by a dictionary.
 
-    Paths are only found if they came before, and were checked then; single strings if one class is
-    called so. Other types are not remembered: a dictionary takes 1, True and 1.0 for the same.
+    Paths are only found if they were seen and checked before; single strings if exactly one class
+    has this label. Other types are not remembered: to a dictionary, 1, True and 1.0 are the same.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ class Finder:
             return None
 
     def note(self, y: Any, nodes: IntArray) -> None:
-        """Remember paths whose nodes have been found otherwise."""
+        """Remember paths whose nodes were found in another way."""
         if self._ndim == 1:
-            return  # what can be found is known
+            return  # all labels are known from the start
         for key, node in zip(self._keys(y) or (), nodes.tolist(), strict=False):
             if len(self._nodes) == _MOST:
                 return
@@ -62,7 +62,7 @@ class Finder:
                 self._nodes[key] = node
 
     def _keys(self, y: Any) -> list[Any] | None:
-        """What labels are remembered by; None for forms that are rare in streams."""
+        """The keys of labels; None for forms that are rare in streams."""
         if isinstance(y, np.ndarray):
             if not len(y) or y.dtype.kind not in "OU" or y.ndim not in (1, self._ndim):
                 return None

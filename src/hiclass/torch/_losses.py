@@ -20,16 +20,16 @@ import torch.nn.functional as F  # noqa: N812
 
 from hiclass.torch._layout import Layout, SetLayout, TreeLayout
 
-Tensor = Any  # torch is not there where types are checked
+Tensor = Any  # torch is not installed where types are checked
 
-#: Stands for the logarithm of 0: infinite differences would have no gradient.
+#: In place of the logarithm of 0, because infinite differences have no gradient.
 _NEVER = -1e30
-#: Behind a hidden layer, one output costs so many times more to look up than to compute with all.
+#: Behind a hidden layer, computing one output alone costs this many times its share of all outputs.
 _LOOKUP_COST = 24
 
 
 def on_device(array: Any, device: Any) -> Tensor:
-    """An array as a tensor; PyTorch wants it writable, which those of a mapped file are not."""
+    """An array as a tensor; PyTorch requires writable arrays, so memory-mapped ones are copied."""
     return torch.from_numpy(np.require(array, requirements="W")).to(device)
 
 

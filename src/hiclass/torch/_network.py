@@ -1,7 +1,7 @@
-"""The network: what its weights are, how rows become outputs, and how a fitted one predicts.
+"""The network: its weights, its layers, and the predictions of a fitted network.
 
-The first layer takes rows as they come, sparse ones through ``embedding_bag``, so that they are
-never made dense: its weights have a row per feature. The next layers, if any, are dense. There is
+The first layer takes dense rows, or sparse ones with ``embedding_bag``, so that they are never made
+dense: its weights have a row per feature. The next layers, if any, are dense. There is
 no module object: weights are a dict of tensors, and the functions here are plain.
 """
 
@@ -28,11 +28,11 @@ from hiclass.torch._proba import PathProba
 Tensor = Any
 Weights = dict[str, Tensor]
 
-#: Rows go through the layers in pieces of at most so many numbers, where nothing is learned.
+#: Outside training, rows go through the layers in pieces of at most this many numbers.
 _MOST_NUMBERS = 1 << 24
-#: And where they are decided on, of at most so many bytes: many cores have more to do at a time.
+#: The memory limit of a piece when predicting, in bytes.
 _MOST_BYTES, _MOST_BYTES_GPU = 1 << 27, 1 << 32
-#: What is decided with is kept for so many models that share a network, restricted ones say.
+#: The number of models sharing a network, such as restricted ones, whose deciders are kept.
 _N_KEPT = 4
 #: From outputs to the probabilities of final classes, or of nodes where rows are sets of classes.
 _PROBA: dict[type[Layout], Any] = {TreeLayout: PathProba, SetLayout: SetProba}
@@ -61,7 +61,7 @@ class Shape:
 
     @property
     def widths(self) -> list[int]:
-        """What goes into the layers after the first one."""
+        """The input widths of the layers after the first one."""
         return [*([self.embedding] if self.embedding else []), *self.hidden]
 
     @property
@@ -75,7 +75,7 @@ class Shape:
         return str(len(self.widths))
 
     def rows_at_once(self, n_entries: int = 1) -> int:
-        """How many rows, with so many entries each, may go through the layers together."""
+        """How many rows with ``n_entries`` entries may go through the layers together."""
         return max(1, _MOST_NUMBERS // max(self.n_outputs, *self.widths, n_entries, 1))
 
 
@@ -118,10 +118,10 @@ def as_tensors(X: Any) -> tuple[Tensor, ...]:
 
 
 def _writable(array: Any) -> Any:
-    """The same array where PyTorch takes it; nothing is written to it."""
+    """The array marked as writable for PyTorch; nothing is written to it."""
     if not array.flags.writeable:
         array = array.view()
-        with suppress(ValueError):  # of a file: it is copied
+        with suppress(ValueError):  # memory-mapped: it is copied later
             array.flags.writeable = True
     return array
 
@@ -149,7 +149,7 @@ def first_layer(weights: Weights, rows: tuple[Tensor, ...], *, sparse_gradient: 
 
 
 def hidden_layers(weights: Weights, shape: Shape, x: Tensor, drop: Any = None) -> Tensor:
-    """What the last layer gets; ``drop`` leaves out entries in training."""
+    """The input of the last layer; ``drop`` applies dropout in training."""
     for i in range(len(shape.widths)):
         if i:
             x = F.linear(x, weights[f"{i}.weight"], weights[f"{i}.bias"])
@@ -234,7 +234,7 @@ class FittedNetwork:
             return self._ready
 
     def kept(self, models: Any, make: Callable[[FittedNetwork, Any], Any]) -> Any:
-        """What was made for a model with this network, which is made once."""
+        """An object for a model with this network, created once."""
         for known, by, made in self._kept:
             if known is models and by is make:
                 return made
@@ -243,7 +243,7 @@ class FittedNetwork:
         return made
 
     def outputs(self, X: Any, n_rows: int) -> Iterator[Tensor]:
-        """The outputs for so many rows at a time, on the device."""
+        """The outputs of ``n_rows`` rows at a time, on the device."""
         device, weights, _ = self._on_device()
         last = LastLayer(weights, self.shape)
         if not sp.issparse(X):
@@ -255,7 +255,7 @@ class FittedNetwork:
             yield last.all(hidden_layers(weights, self.shape, x))
 
     def rows_at_once(self, bytes_per_row: int) -> int:
-        """How many rows may be decided on together, if each takes so much memory beside layers."""
+        """How many rows may be decided together, given the memory of each beside the layers."""
         per_row = bytes_per_row + 4 * (self.shape.n_features + sum(self.shape.widths))
         return rows_within(per_row, self._on_device()[0])
 
@@ -276,7 +276,7 @@ class FittedNetwork:
 
 
 def rows_within(bytes_per_row: int, device: Any) -> int:
-    """How many rows keep within the budget of memory of a device."""
+    """How many rows fit into the memory limit of a device."""
     budget = _MOST_BYTES if device.type == "cpu" else _MOST_BYTES_GPU
     if device.type == "cuda":
         budget = min(budget, torch.cuda.mem_get_info(device)[0] // 2)
@@ -284,7 +284,7 @@ def rows_within(bytes_per_row: int, device: Any) -> int:
 
 
 def as_arrays(weights: dict[str, Any]) -> dict[str, AnyArray]:
-    """Weights as NumPy arrays, wherever they are."""
+    """Weights as NumPy arrays, from any device."""
     return {
         name: value if isinstance(value, np.ndarray) else value.detach().cpu().numpy()
         for name, value in weights.items()
@@ -294,13 +294,13 @@ def as_arrays(weights: dict[str, Any]) -> dict[str, AnyArray]:
 def find_device(name: str, *, or_cpu: bool = False) -> Any:
     """The device with a name; "auto" is the GPU, if there is one.
 
-    With ``or_cpu``, a device that this machine does not have is replaced by the processor.
+    With ``or_cpu``, the CPU replaces a device that this machine does not have.
     """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
-        # From a device that computes shapes only, such as "meta", nothing comes back.
+        # A device that only computes shapes, such as "meta", has no values to copy back.
         torch.empty(0, device=device).cpu()
     except (AssertionError, RuntimeError, NotImplementedError) as error:
         if or_cpu:

@@ -1,6 +1,6 @@
 """A batch in one piece of memory: one copy takes it to a device, where its tensors are views.
 
-With a copy per tensor, Python is busy with launching copies, and other threads with waiting for it.
+With one copy per tensor, Python spends its time launching copies while other threads wait.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from hiclass._typing import AnyArray
 from hiclass.torch._batches import Batch
 
 Tensor = Any
-#: Where tensors begin is a multiple of so many bytes.
+#: Tensors begin at multiples of this many bytes.
 _ALIGNED = 16
 
 
 @dataclass(frozen=True)
 class Form:
-    """What batches share that are laid out alike.
+    """The memory layout of batches.
 
-    Sparse rows are filled up with entries of zero, which change nothing, so that few forms serve
-    for many batches.
+    Sparse rows are padded with entries of zero, which change nothing, so that many batches have the
+    same form.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Form:
     n_row_parts : int
         How many tensors the rows are.
     n_entries : int or None
-        How many entries sparse rows are filled up to.
+        The number of entries of sparse rows after padding.
     is_weighted : bool
         Whether the last tensor holds weights.
     is_scaled : bool
@@ -81,10 +81,10 @@ class Form:
         return start + size
 
     def fill(self, room: AnyArray, batch: Batch) -> None:
-        """Write a batch of this form on the host to so many bytes."""
+        """Write a batch of this form to memory on the host."""
         for (start, size), tensor in zip(self._places, _tensors(batch), strict=True):
             own = np.ascontiguousarray(tensor.numpy()).reshape(-1).view(np.uint8)
-            # By one thread: the threads of PyTorch would get in the way of those that read batches.
+            # In one thread: those of PyTorch would compete with the threads that read batches.
             room[start : start + len(own)] = own
             if len(own) < size:
                 room[start + len(own) : start + size] = 0
@@ -94,7 +94,7 @@ class Form:
             ends[-1] = self.n_entries
 
     def put(self, own: Batch, batch: Batch) -> None:
-        """Copy a batch of this form to tensors on the same device that are filled up."""
+        """Copy a batch of this form to padded tensors on the same device."""
         for here, part in zip(_tensors(own), _tensors(batch), strict=True):
             (here if here.shape == part.shape else here[: len(part)]).copy_(part)
         if self.n_entries is not None:
@@ -102,7 +102,7 @@ class Form:
             own.rows[1][-1:].fill_(self.n_entries)
 
     def view(self, room: Tensor) -> Batch:
-        """The batch in so many bytes, which it shares."""
+        """The batch as views of its memory."""
         tensors = tuple(
             room[start : start + size].view(dtype).view(shape)
             for (start, size), (dtype, shape) in zip(self._places, self.parts, strict=True)

@@ -1,8 +1,8 @@
 """Training steps that are recorded once and replayed: one launch per step, not one per kernel.
 
-A GPU is often done with a kernel before Python has launched the next one. As a CUDA graph, all
+A GPU often finishes a kernel before Python has launched the next one. As a CUDA graph, all
 kernels of a step are launched at once. A recorded step reads its batch from tensors of its own,
-into which the next batch is copied: it serves for batches of one form (``_packed``).
+into which the next batch is copied: it can be used for batches of one form (``_packed``).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from hiclass.torch._cuda import RECORDING, streams_of
 from hiclass.torch._packed import Form, Packed, empty_room
 
 Tensor = Any
-#: Makes of a function that computes on fixed tensors one that does the same again.
+#: Turns a function that computes on fixed tensors into one that repeats it.
 Record = Callable[[Callable[[], None]], Callable[[], None]]
 
-#: So many batches of a form are learned one kernel at a time before a step is recorded.
+#: The number of batches of a form that are learned without recording first.
 _WAIT = 8
-#: So many forms have a recorded step.
+#: The largest number of recorded steps.
 _MOST_FORMS = 8
 
 
@@ -33,7 +33,7 @@ class Replays:
     Parameters
     ----------
     record : callable
-        What makes a recorded step.
+        Records a step.
     """
 
     def __init__(self, record: Record) -> None:
@@ -42,7 +42,7 @@ class Replays:
         self._steps: dict[Form, _Step] = {}
 
     def expect(self, other: Replays) -> None:
-        """Record steps for the forms that others have seen without waiting again."""
+        """Record steps at once for the forms that ``other`` has seen."""
         self._seen.update(other._seen)
 
     def step(self, batch: Batch | Packed, learn: Callable[[Batch], Tensor]) -> Tensor | None:
@@ -61,7 +61,7 @@ class Replays:
             try:
                 step = _Step(form, device, learn, self._record)
             except torch.OutOfMemoryError:
-                # A recorded step has memory of its own, which is not there: go on without one.
+                # There is no memory for a recorded step: continue without one.
                 self._record = None
                 return None
             self._steps[form] = step
@@ -100,7 +100,7 @@ def cuda_graphs(generator: Any) -> Record:  # pragma: no cover (benchmarks/gpu_s
     def record(step: Callable[[], None]) -> Callable[[], None]:
         graph = torch.cuda.CUDAGraph()
         graph.register_generator_state(generator)
-        # Another thread prepares batches meanwhile, and may allocate memory for that.
+        # Another thread prepares batches at the same time, and may allocate memory.
         recording = torch.cuda.graph(graph, pool, stream, capture_error_mode="thread_local")
         with RECORDING, recording:
             step()

@@ -1,7 +1,7 @@
-"""Batches from what need not fit into memory: mapped arrays, Parquet files, Arrow tables.
+"""Batches of data that may be larger than memory: mapped arrays, Parquet files, Arrow tables.
 
-Rows come in another order in every epoch: blocks of neighbours are read in a random order, and what
-some batches hold is mixed. So a disk reads in long runs, and batches are mixed nearly as well as
+Rows are shuffled in every epoch: blocks of neighbouring rows are read in random order, and the rows
+of several batches are mixed. So reads from disk are long, and batches are mixed nearly as well as
 rows in memory.
 """
 
@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from hiclass._typing import IntArray
 
-#: So many batches are read and mixed at a time, from blocks of so many neighbouring rows.
+#: The number of batches that are read and mixed at a time, and the rows of a block.
 _MIXED, _BLOCK = 16, 256
 
 

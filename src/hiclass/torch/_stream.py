@@ -1,4 +1,4 @@
-"""Streams: what the labels of batches mean, and training on batches as they are read."""
+"""Streams: the labels of batches, and training on batches as they are read."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def encode_next(
     estimator: Classifier,
     classes: Any = None,
 ) -> AnyTarget:
-    """Labels of a batch that is not the first: the classes, and how they are written, are known.
+    """Encode the labels of a later batch, whose classes and form are known.
 
     ``encode_y`` is from :func:`encoder_of`.
     """
@@ -81,7 +81,7 @@ def encode_next(
         target, is_checked = encode_y(y)
     except ValueError as error:
         error.add_note(
-            "All classes must be known before the first batch: give them with classes= or "
+            "All classes must be known before the first batch: pass them with classes= or "
             "hierarchy=."
         )
         raise
@@ -93,9 +93,9 @@ def encode_next(
 def encoder_of(
     known: Known, format: Any, estimator: Classifier, *, remembers: bool
 ) -> Callable[[Any], tuple[AnyTarget, bool]]:
-    """What encodes the labels of batches, and tells whether rows may have these classes for sure.
+    """A function that encodes the labels of a batch, and tells whether they are already checked.
 
-    It may remember the nodes of labels that came before.
+    With ``remembers``, it keeps the nodes of earlier labels.
     """
     hierarchy = known.hierarchy
     if known.of_sets:
@@ -121,7 +121,7 @@ def _encode_paths(
 
 
 def _check_classes(classes: Any, hierarchy: Hierarchy, estimator: Classifier) -> None:
-    """Refuse classes that are announced although others are known already."""
+    """Refuse classes that differ from those already known."""
     if not isinstance(classes, Hierarchy):
         if classes is not None:
             _encode_classes(classes, hierarchy, estimator)
@@ -147,14 +147,14 @@ def open_batches(batches: Any, estimator: Classifier) -> tuple[Any, Callable[[in
     """The first batch, and a function that gives all batches of an epoch."""
     if estimator.validation_fraction:
         raise ValueError(
-            "validation_fraction holds out rows of fit, which are all in memory. For batches, "
-            "give the rows to stop on with validation=(X, y)."
+            "validation_fraction holds out rows in fit, which has all rows in memory. For batches, "
+            "pass validation rows with validation=(X, y)."
         )
     if not callable(batches) and iter(batches) is batches and estimator.max_epochs != 1:
         raise ValueError(
-            f"batches is an iterator, which serves for one epoch, but max_epochs="
-            f"{estimator.max_epochs!r} is for several. Give a function that makes a new one for "
-            f"every epoch, or set max_epochs=1."
+            f"batches is an iterator, which can be used for one epoch only, but max_epochs is "
+            f"{estimator.max_epochs!r}. Pass a function that returns a new iterator for every "
+            f"epoch, or set max_epochs=1."
         )
 
     def epoch(i: int) -> tuple[Any, Iterator[Any]]:
@@ -170,10 +170,11 @@ def open_batches(batches: Any, estimator: Classifier) -> tuple[Any, Callable[[in
 
 def _empty_epoch(i: int) -> str:
     if i == 0:
-        return "batches has no batch: there is nothing to learn."
+        return "batches is empty: there is nothing to learn."
     return (
-        f"batches gave nothing in epoch {i + 1}: it serves for {i} epoch{'s' if i > 1 else ''} "
-        f"only. Give a function that makes a new iterator in every call, or set max_epochs={i}."
+        f"batches yielded nothing in epoch {i + 1}: it can be used for {i} epoch"
+        f"{'s' if i > 1 else ''} only. Pass a function that returns a new "
+        f"iterator in every call, or set max_epochs={i}."
     )
 
 
@@ -204,7 +205,7 @@ def _as_plain(part: Any) -> Any:
 
 
 class Counts:
-    """What the first epoch of a stream has shown: classes with rows, batches and rows.
+    """Counts of the first epoch of a stream: rows per class, batches and rows.
 
     Parameters
     ----------
@@ -261,10 +262,10 @@ def fit_stream(
     items_of: Callable[[int], Iterator[Any]],
     validation: Any,
 ) -> Trained:
-    """Train a network on batches, each one a step, with ever smaller steps.
+    """Train a network on batches, one step each, with decreasing steps.
 
-    ``first`` are rows, encoded labels and weights of the first batch. Classes count as seen by the
-    batches of the first epoch.
+    ``first`` holds the rows, encoded labels and weights of the first batch. The batches of the
+    first epoch decide which classes count as seen.
     """
     X, target, sample_weight = first
     layout = layout_of(estimator, known)
@@ -301,8 +302,8 @@ def fit_stream(
                 yield rows.whole()
 
     def rate(i: int, step: int, n_step: int) -> float:
-        # How far an epoch has come is known from the second one on, unless it has more batches
-        # than the first one: steps must not become negative.
+        # The length of an epoch is known from the second one on. A longer epoch must not lead to
+        # negative steps.
         done = min(step / counts.n_batches, 1.0) if i else 0.0
         return (1 - (i + done) / course.max_epochs) * small_step(n_step)
 

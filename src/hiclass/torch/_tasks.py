@@ -1,4 +1,4 @@
-"""What a head does that differs between paths and sets of classes, behind one protocol.
+"""The parts of a head that differ between paths and sets of classes, behind one protocol.
 
 A task turns labels into tensors and has the loss of rows; its answers turn outputs into labels. The
 task of a head is chosen once, by what its outputs mean: see ``task_of``.
@@ -39,7 +39,7 @@ class Choice(NamedTuple):
 
 
 class Answers(Protocol):
-    """What a head answers, on one device."""
+    """The predictions of a head, on one device."""
 
     def predict(self, outputs: Tensor, choice: Choice, threshold: float) -> AnyArray:
         """Labels."""
@@ -58,16 +58,16 @@ class Task(Protocol):
     """What a head learns."""
 
     def encode(self, y: Any, *, multi_label: bool) -> Tensor:
-        """Labels as what the loss compares outputs with."""
+        """Labels as the target of the loss."""
 
     def loss_on(self, device: Any) -> Any:
         """A function of outputs and encoded labels: the loss of every row."""
 
     def models(self, *, leaf_only: bool) -> Any:
-        """What decisions on all classes need to know of a fitted model."""
+        """A model of all classes, for decisions."""
 
     def answers_on(self, models: Any, columns: Any, device: Any) -> Answers:
-        """What decides on a device; for columns see ``_decisions.PathDecisions``."""
+        """The predictions on a device; for columns see ``_decisions.PathDecisions``."""
 
 
 def task_of(hierarchy: Hierarchy, layout: Layout) -> Task:
@@ -76,13 +76,13 @@ def task_of(hierarchy: Hierarchy, layout: Layout) -> Task:
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    """Refuse a value that is none of some choices."""
+    """Refuse a value that is not one of the choices."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
 
 
 class _AsTheyAre:
-    """Stands for the last layer where its outputs are there already."""
+    """A last layer whose outputs are given."""
 
     @staticmethod
     def all(outputs: Tensor) -> Tensor:
@@ -90,7 +90,7 @@ class _AsTheyAre:
 
 
 def _pieces(outputs: Tensor, bytes_per_row: int) -> Iterator[Tensor]:
-    """Some rows after the other, so that deciding keeps within a budget of memory."""
+    """Pieces of rows that keep within the memory limit."""
     size = rows_within(bytes_per_row, outputs.device)
     return iter(outputs.detach().split(size))
 
@@ -117,8 +117,8 @@ class PathTask:
             row = int(np.argmax(unknown))
             name = self._hierarchy.describe(int(nodes[row]))
             raise ValueError(
-                f"Row {row} of y: the network has no output for the class {name}. Leave such "
-                f"rows out, or make a head for a hierarchy with this class."
+                f"Row {row} of y: the network has no output for the class {name}. Remove such "
+                f"rows, or create a head for a hierarchy with this class."
             )
         return torch.from_numpy(nodes.astype(np.int64))
 
@@ -134,7 +134,7 @@ class PathTask:
         return LocalModels("global", tree, options, {}, {}, soft=True, is_direct=True)
 
     def answers_on(self, models: Any, columns: Any, device: Any) -> PathAnswers:
-        """What decides on paths."""
+        """The predictions of paths."""
         return PathAnswers(self._hierarchy, PathDecisions(models, self._layout, columns, device))
 
 
@@ -223,7 +223,7 @@ class SetTask:
         return SetModels("global", self._hierarchy, {}, {}, everything, self._layout.nodes)
 
     def answers_on(self, models: Any, columns: Any, device: Any) -> SetAnswers:
-        """What decides on sets."""
+        """The predictions of sets."""
         return SetAnswers(self._hierarchy, SetDecisions(models, self._layout, device))
 
 
@@ -259,5 +259,5 @@ class SetAnswers:
 
 def _no_paths() -> ValueError:
     return ValueError(
-        "Predictions are sets of classes here, not paths. Use predict and predict_node_proba."
+        "This head predicts sets of classes, not paths. Use predict and predict_node_proba."
     )

@@ -1,7 +1,7 @@
 """Several processes that train one network together, with ``torch.distributed``.
 
-Every process learns its own rows of a step; their gradients are added, so that all have the same
-weights at all times. A process group is the user's: hiclass neither starts nor ends one.
+Every process learns its own rows of a step. Gradients are summed, so that all processes have the
+same weights. The user creates the process group: hiclass neither starts nor ends one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Team:
                 torch.distributed.all_reduce(tensor)
 
     def share(self, what: Any) -> Any:
-        """What the first process has, for all of them."""
+        """The value of the first process, for all of them."""
         if self.size == 1:
             return what
         box = [what]
@@ -49,13 +49,13 @@ ALONE = Team()
 
 
 def find_team(wanted: bool) -> Team:
-    """The processes of the group that the user has started; one alone if it is not ``wanted``."""
+    """The processes of the group that the user has started; only this one unless ``wanted``."""
     if not wanted:
         return ALONE
     if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
         raise ValueError(
-            "distributed=True needs a process group, and there is none in this process. Call "
-            "torch.distributed.init_process_group first, for example in a script that torchrun "
-            "starts, or set distributed=False."
+            "distributed=True needs a process group, but this process has none. Call "
+            "torch.distributed.init_process_group first, for example in a script started by "
+            "torchrun, or set distributed=False."
         )
     return Team(torch.distributed.get_rank(), torch.distributed.get_world_size())

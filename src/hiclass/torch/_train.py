@@ -23,12 +23,12 @@ from hiclass.torch._team import ALONE, Team
 
 Tensor = Any
 
-#: With more weights than this in the first layer, most of them are left alone by a small batch.
+#: With more weights than this in the first layer, a small batch changes few of them.
 _MANY_WEIGHTS = 1 << 20
 
 
 class LossError(ValueError, FloatingPointError):
-    """A loss that is not finite: the network has learned nothing that can be used."""
+    """A loss that is not finite."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,7 @@ class Settings:
     half : bool
         Whether products are computed in bfloat16.
     lazy : bool
-        Whether the penalty leaves weights alone that a batch says nothing about: where rows are
-        learned once, a few at a time, without an end in sight.
+        Whether the penalty skips weights without a gradient, for streams of small batches.
     team : Team
         The processes that train together.
     """
@@ -67,7 +66,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Place:
-    """How far an epoch has come: steps, the sum of losses, and rows."""
+    """The progress of an epoch: steps, the sum of losses, and rows."""
 
     n_steps: int = 0
     total: float = 0.0
@@ -99,7 +98,7 @@ class Trainer:
     settings : Settings
         How it is trained, and where.
     seed : int
-        For what is left out at random.
+        The seed for dropout.
     """
 
     def __init__(
@@ -118,7 +117,7 @@ class Trainer:
         self._settle(weights, settings)
 
     def _settle(self, weights: Weights, settings: Settings) -> None:
-        """Take weights to a device, and make everything there that belongs to them."""
+        """Copy weights to a device, and create losses and optimisers for them."""
         self.settings, self.device = settings, settings.device
         self.weights = {
             name: value.detach().to(self.device, copy=True).requires_grad_()
@@ -131,7 +130,7 @@ class Trainer:
             None if part is None else on_device(part.astype(np.float32), self.device)
             for part in (self.inputs.mean, self.inputs.factor)
         )
-        # A penalty is on all weights, so that there is nothing to save by leaving some alone.
+        # A penalty changes all weights, so sparse updates would save nothing.
         self._sparse = (
             self.device.type == "cpu"
             and settings.penalty == 0
@@ -143,7 +142,7 @@ class Trainer:
         self._forget_steps()
 
     def _forget_steps(self) -> None:
-        """Record steps anew, because they compute with something that has been replaced."""
+        """Discard recorded steps, which use tensors that have been replaced."""
         self._replays: Replays | None = None
         if self.device.type == "cuda" and self.settings.team.size == 1:  # pragma: no cover
             self._replays = Replays(cuda_graphs(self._generator))
@@ -178,7 +177,7 @@ class Trainer:
         return optimisers
 
     def copy(self, settings: Settings | None = None) -> Trainer:
-        """A trainer that goes on from here, with other settings, without changing this one."""
+        """A copy that can be trained further, with other settings."""
         other = copy.copy(self)
         other._settle(self.weights, settings or self.settings)
         if other._sparse == self._sparse:
@@ -193,7 +192,7 @@ class Trainer:
         return other
 
     def _load_optimisers(self, states: list[Any]) -> None:
-        """Take over what optimisers remember of gradients, not what they were told."""
+        """Load the state of optimisers, but keep their own parameters."""
         for optimiser, state in zip(self._optimisers, states, strict=True):
             groups = optimiser.state_dict()["param_groups"]
             optimiser.load_state_dict({"state": state["state"], "param_groups": groups})
@@ -201,7 +200,7 @@ class Trainer:
         self._forget_steps()
 
     def set_penalty(self, penalty: float) -> None:
-        """Go on with another penalty."""
+        """Change the penalty."""
         if penalty == self.settings.penalty:
             return
         before = self._replays
@@ -214,7 +213,7 @@ class Trainer:
                 group["weight_decay"] = penalty
 
     def state(self) -> dict[str, Any]:
-        """All that training has changed."""
+        """The state of the training."""
         return {
             "weights": {name: value.detach() for name, value in self.weights.items()},
             "optimisers": [optimiser.state_dict() for optimiser in self._optimisers],
@@ -222,7 +221,7 @@ class Trainer:
         }
 
     def load(self, state: dict[str, Any]) -> None:
-        """Go on from a state."""
+        """Load a state."""
         self.set_weights(state["weights"])
         self._load_optimisers(state["optimisers"])
         self._generator.set_state(state["generator"].cpu())
@@ -245,13 +244,13 @@ class Trainer:
         return x * (torch.empty_like(x).bernoulli_(keep, generator=self._generator) / keep)
 
     def scale(self, x: Tensor) -> Tensor:
-        """Dense rows as the network takes them: shifted, stretched, as precise as products are."""
+        """Dense rows scaled for the network, in the precision of its products."""
         if self._factor is not None:
             x = (x if self._mean is None else x - self._mean) * self._factor
         return x.bfloat16() if self.settings.half else x
 
     def _first_layer(self, batch: Batch, *, sparse_gradient: bool) -> Tensor:
-        """What the first layer makes of rows."""
+        """The outputs of the first layer."""
         rows, shift = batch.rows, None
         if self._factor is not None and not batch.is_scaled:
             if len(rows) == 1:
@@ -281,8 +280,7 @@ class Trainer:
     ) -> Tensor:
         """Learn a batch; return the sum of its losses, on the device.
 
-        ``n_rows`` is the number of rows of the step, where other processes have some of them; this
-        one may have none.
+        ``n_rows`` is the number of rows of the step in all processes; this one may have none.
         """
         self._set_rate(self.settings.learning_rate * rate)
         if self._replays is not None and batch is not None:
@@ -304,7 +302,7 @@ class Trainer:
                 group["lr"] = rate
 
     def _learn(self, batch: Batch | None, n_rows: int | None = None) -> Tensor:
-        """Learn a batch with the learning rate that is set."""
+        """Learn a batch with the current learning rate."""
         team, n_rows = self.settings.team, n_rows or (batch.n_rows if batch else 1)
         total = torch.zeros((), device=self.device)
         if batch is not None and batch.n_rows:
@@ -322,7 +320,7 @@ class Trainer:
         return total
 
     def _finish_gradients(self, team: Team) -> None:
-        """Add up the gradients of all processes, clip them, and add what the penalty says."""
+        """Sum the gradients of all processes, clip them, and add the penalty."""
         weights = self.weights
         first = weights["0.weight"]
         if self._sparse and first.grad is not None and not first.grad.is_sparse:
@@ -361,17 +359,17 @@ class Trainer:
         Parameters
         ----------
         batches : iterable of Batch
-            The batches of the epoch that are left.
+            The remaining batches of the epoch.
         rate : callable
-            The share of the learning rate for the step of a number, with so many rows.
+            The share of the learning rate, given the number of the step and its rows.
         thread : bool
-            Whether batches are made in a thread.
+            Whether batches are prepared in a thread.
         resident : bool
-            Whether batches are on the device already.
+            Whether batches are already on the device.
         begun : Place
-            How far the epoch has come before.
+            The progress of the epoch before this call.
         after_step : callable, default=None
-            Called after every step with a function that tells how far the epoch has come.
+            Called after every step with a function that returns the progress of the epoch.
         """
         total = torch.zeros((), device=self.device) + begun.total
         n_steps, n_rows = begun.n_steps, begun.n_rows
@@ -389,7 +387,7 @@ class Trainer:
                 if after_step is not None:
                     after_step(place)
         self.settings.team.add_up(total)
-        # The only place that waits for a GPU.
+        # Only here does the host wait for a GPU.
         loss = place().loss
         if not np.isfinite(loss):
             raise LossError(
@@ -430,9 +428,9 @@ class Trainer:
     def _on_device(
         self, batches: Iterable[Batch], *, thread: bool = False, resident: bool = False
     ) -> AbstractContextManager[Iterable[Batch | Packed]]:
-        """Batches on the device; for a GPU, or with ``thread``, by way of a thread.
+        """Batches on the device; for a GPU, or with ``thread``, prepared in a thread.
 
-        The thread is over where the context ends, also if that is because of an error.
+        The thread ends with the context, also after an error.
         """
         if thread or (self.device.type == "cuda" and not resident):
             return closing(prefetched(batches, self.device))
@@ -440,7 +438,7 @@ class Trainer:
 
 
 def _clip(weights: list[Tensor], most: float) -> None:
-    """Shorten a gradient that is too long; PyTorch does not measure sparse ones."""
+    """Clip the norm of gradients; PyTorch does not support sparse ones."""
     for weight in weights:
         if weight.grad.is_sparse:
             weight.grad = weight.grad.coalesce()
@@ -453,7 +451,7 @@ def _clip(weights: list[Tensor], most: float) -> None:
 
 @contextmanager
 def explaining_lack_of_memory(batch: Batch | Packed | None) -> Iterator[None]:
-    """Have an error about memory name a batch size that may be small enough."""
+    """Suggest a smaller batch size in errors about memory."""
     try:
         yield
     except (torch.OutOfMemoryError, RuntimeError) as error:
@@ -462,8 +460,8 @@ def explaining_lack_of_memory(batch: Batch | Packed | None) -> Iterator[None]:
             raise
         raise MemoryError(
             f"A step with {n_rows:,} rows does not fit into memory "
-            f"({str(error).splitlines()[0]}). Try batch_size={n_rows // 2}, or batches of so many "
-            f"rows, or fewer hidden_layers."
+            f"({str(error).splitlines()[0]}). Try batch_size={n_rows // 2}, or batches of that "
+            f"many rows, or fewer hidden_layers."
         ) from error
 
 
