@@ -166,15 +166,7 @@ class KernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         shares = np.bincount(target, weight) / (len(target) if weight is None else weight.sum())
         self.intercept_ = 2 * (shares[1:] if len(shares) == 2 else shares) - 1
         goal = partial(_signs, target, len(self.classes_), self.intercept_)
-        if len(X) <= 2 * self.n_landmarks:  # the exact solution is cheaper
-            self.landmarks_ = X.copy()  # the caller may change its rows
-            self.dual_coef_ = solve_exactly(X, goal(slice(None)), weight, self.gamma_, self.alpha)
-        else:
-            chosen = np.sort(rng.choice(len(X), self.n_landmarks, replace=False))
-            self.landmarks_ = X[chosen]
-            self.dual_coef_ = solve_by_landmarks(
-                X, self.landmarks_, goal, weight, self.gamma_, self.alpha
-            )
+        self.landmarks_, self.dual_coef_ = solve(self, X, goal, weight, rng)
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -259,6 +251,18 @@ def similarities(X: Any, landmarks: Any, gamma: float) -> FloatArray:
     """Similarities of rows to landmarks; far from zero, rounding would destroy distances."""
     centre = 0 if sp.issparse(X) or sp.issparse(landmarks) else landmarks.mean(axis=0)
     return np.asarray(rbf_kernel(_less(X, centre), _less(landmarks, centre), gamma=gamma))
+
+
+def solve(
+    model: Any, X: Any, goal: Callable[[slice], FloatArray], weight: FloatArray | None, rng: Any
+) -> tuple[Any, FloatArray]:
+    """The landmarks of a regression, all rows where that is cheaper, and their weights."""
+    n_rows = X.shape[0]
+    if n_rows <= 2 * model.n_landmarks:  # the exact solution is cheaper
+        # A copy: the caller may change its rows.
+        return X.copy(), solve_exactly(X, goal(slice(None)), weight, model.gamma_, model.alpha)
+    landmarks = X[np.sort(rng.choice(n_rows, model.n_landmarks, replace=False))]
+    return landmarks, solve_by_landmarks(X, landmarks, goal, weight, model.gamma_, model.alpha)
 
 
 def solve_exactly(

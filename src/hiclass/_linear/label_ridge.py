@@ -21,13 +21,7 @@ from hiclass._compat import (
     validate_data,
     validate_parameter_constraints,
 )
-from hiclass._linear.kernel_ridge import (
-    median_squared_distance,
-    row_blocks,
-    similarities,
-    solve_by_landmarks,
-    solve_exactly,
-)
+from hiclass._linear.kernel_ridge import median_squared_distance, row_blocks, similarities, solve
 from hiclass._typing import AnyArray, FloatArray
 
 #: Probabilities are not closer to 0 and 1, because a regression is never certain.
@@ -166,16 +160,7 @@ class MultiLabelKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         def goal(rows: slice) -> FloatArray:
             return np.asarray(labels[rows].toarray() - mean)
 
-        n_rows = X.shape[0]
-        if n_rows <= 2 * self.n_landmarks:  # the exact solution is cheaper
-            self.landmarks_ = X.copy()  # the caller may change its rows
-            self.dual_coef_ = solve_exactly(X, goal(slice(None)), weight, self.gamma_, self.alpha)
-        else:
-            chosen = np.sort(rng.choice(n_rows, self.n_landmarks, replace=False))
-            self.landmarks_ = X[chosen]
-            self.dual_coef_ = solve_by_landmarks(
-                X, self.landmarks_, goal, weight, self.gamma_, self.alpha
-            )
+        self.landmarks_, self.dual_coef_ = solve(self, X, goal, weight, rng)
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
