@@ -396,8 +396,8 @@ def _place(vectors: Any) -> FloatArray:
     """A number of every vector, so that the order of rows depends on what they are."""
     numbers = np.sin(np.arange(1, vectors.shape[1] + 1, dtype=np.float64))
     if sp.issparse(vectors):
-        return np.asarray(vectors.multiply(numbers).sum(axis=1)).ravel()
-    return np.asarray((vectors * numbers).sum(axis=1))
+        return np.asarray(vectors @ numbers)
+    return np.asarray(np.einsum("ij,j->i", vectors, numbers))  # no copy of dense rows
 
 
 def check_words(texts: list[str]) -> None:
