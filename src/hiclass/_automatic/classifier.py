@@ -149,7 +149,7 @@ class HierarchicalClassifier(BaseHierarchicalClassifier):
         true classes that are predicted, and the number of predicted classes per true class. Set
         together with ``thresholds_``.
     n_features_in_ : int
-        Number of columns of X. Not set for texts.
+        The number of columns of X. Not set for texts.
     feature_names_in_ : ndarray of str
         Names of the columns, if X has column names.
 

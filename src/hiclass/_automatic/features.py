@@ -59,7 +59,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     left_out_ : dict
         The excluded columns, with reasons.
     n_features_in_ : int
-        Number of columns of X. Not set for texts.
+        The number of columns of X. Not set for texts.
     feature_names_in_ : ndarray of str
         Names of the columns, if all of them are strings.
 

@@ -66,7 +66,7 @@ def calibration_error(
         True labels, in any form that ``fit`` accepts.
     y_pred : array-like of shape (n_samples,) or (n_samples, n_levels), or list of lists
         Predicted labels.
-    confidence : array-like of shape (n_samples, n_levels)
+    confidence : array-like of shape (n_samples,) or (n_samples, n_levels)
         Probability of the predicted node at every level, as returned by ``predict_confidence``:
         NaN after the end of a path. For a single level, a 1-D array is accepted.
     hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None

@@ -85,7 +85,7 @@ class ReliabilityDisplay(Display):
             True labels, in any form that ``fit`` accepts.
         y_pred : array-like
             Predicted labels.
-        confidence : array-like of shape (n_samples, n_levels)
+        confidence : array-like of shape (n_samples,) or (n_samples, n_levels)
             Confidence of every predicted label, as returned by ``predict_confidence``.
         hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
             The tree of the labels. By default, it is built from the true and predicted paths.
@@ -331,7 +331,7 @@ class AutomationDisplay(Display):
             True labels, in any form that ``fit`` accepts.
         y_pred : array-like
             Predicted labels.
-        confidence : array-like of shape (n_samples, n_levels)
+        confidence : array-like of shape (n_samples,) or (n_samples, n_levels)
             Confidence of every predicted label, as returned by ``predict_confidence``.
         hierarchy : Hierarchy, networkx.DiGraph, list of edges or dict, default=None
             The tree of the labels. By default, it is built from the true and predicted paths.
