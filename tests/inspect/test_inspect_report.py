@@ -501,7 +501,7 @@ def test_what_was_chosen_is_in_the_report_with_the_scores_of_all_candidates(in_p
     inner = model[-1] if in_pipeline else model
     found = make_report(model, X_test, y_test).data["choices"]
     assert found["facts"] == [list(pair) for pair in inner.choices_.items()]
-    assert found["measure"] == "Right paths"
+    assert found["measure"] == "Exact match"
     assert dict(zip(found["candidates"], found["scores"], strict=True)) == inner.scores_
     name = found["candidates"][found["chosen"]]
     assert all(f"{part}: " in inner.choices_["model"] for part in name.split(" and "))

@@ -668,6 +668,15 @@ def test_names_with_html_or_script_are_shown_as_text(view):
 # -- pictures ----------------------------------------------------------------------------------
 
 
+def test_on_a_phone_the_bar_is_one_line_and_long_labels_of_suspects_fit_the_screen_of_a_desk(view):
+    browser, _ = view("evil")
+    resize(browser, 390, 844)
+    assert browser.execute_script("return document.querySelector('header').offsetHeight") < 60
+    resize(browser, 1280, 900)
+    wide = "return document.querySelector('#suspects').getBoundingClientRect().right"
+    assert 0 < browser.execute_script(wide) <= 1280
+
+
 def draw_pictures(folder):
     """Draw the pictures of the page on reports."""
     page = Path(folder).resolve() / "page.html"

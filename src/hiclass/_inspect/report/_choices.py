@@ -7,7 +7,7 @@ from typing import Any
 from hiclass._wrapping import unwrap
 
 #: The names of the scores of candidates, by objective.
-_MEASURES = {None: "Right paths", "path": "Right paths", "f1": "Hierarchical F1"}
+_MEASURES = {None: "Exact match", "path": "Exact match", "f1": "Hierarchical F1"}
 
 
 def collect_choices(model: Any) -> dict[str, Any] | None:
