@@ -383,6 +383,15 @@ def test_thresholds_of_classifiers_that_are_given():
             )
 
 
+@pytest.mark.parametrize("given", [None, GaussianNB()])
+def test_too_few_groups_for_a_learned_threshold_name_the_one_that_was_set(given):
+    X, y = make_sets(60)
+    model = choose(local_classifier=given, effort="quick", threshold="micro_f1")
+    message = r"^groups has 1 different group, but threshold='micro_f1' is .* to a number\.$"
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y, groups=np.zeros(60, dtype=int))
+
+
 @pytest.mark.parametrize("effort", ["quick", "balanced"])
 @pytest.mark.parametrize("threshold", [0.9, ("top", 1), "micro_f1"])
 @pytest.mark.parametrize("given", [None, LogisticRegression(max_iter=1000)])

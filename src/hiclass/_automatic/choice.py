@@ -31,7 +31,7 @@ from hiclass._automatic.proposals import (
 )
 from hiclass._automatic.selection import Candidate, Rows, select
 from hiclass._estimators.fitting import ESTIMATED
-from hiclass._out_of_fold.folds import N_FOLDS, deal_paths
+from hiclass._out_of_fold.folds import N_FOLDS, check_groups, deal_paths
 
 #: With fewer rows, all folds are held out.
 _FEW_ROWS = 3_000
@@ -46,12 +46,8 @@ def effort_of(owner: Any, n_rows: int, groups: Any) -> Effort:
     if effort.n_folds and n_rows < FEWEST_ROWS:
         owner.choices_["effort"] = f"quick: {n_rows} rows are too few to measure anything on"
         return EFFORTS["quick"]
-    if effort.n_folds and groups is not None and groups.max() + 1 < N_FOLDS:
-        raise ValueError(
-            f"groups has {groups.max() + 1} different groups, but models are compared on {N_FOLDS} "
-            f"folds of whole groups. Pass rows of at least {N_FOLDS} groups, leave groups out, or "
-            "use effort='quick', which compares nothing."
-        )
+    if effort.n_folds:
+        check_groups(groups, {"the choice of models": "use effort='quick', which compares nothing"})
     if effort.n_folds and (groups is not None or n_rows < _FEW_ROWS):
         # One fold of a few rows, or of a few groups, is not conclusive.
         return replace(effort, n_folds=N_FOLDS)

@@ -25,7 +25,7 @@ from hiclass._automatic.set_selection import (
 from hiclass._engine.callbacks import handing_callbacks_on
 from hiclass._estimators.sets import rule_of
 from hiclass._inference.selections import read_threshold
-from hiclass._out_of_fold.folds import deal_sets
+from hiclass._out_of_fold.folds import check_groups, deal_sets
 from hiclass._out_of_fold.temperatures import mean_one
 from hiclass._targets.sets import SetTarget
 from hiclass.model_selection import read_groups
@@ -43,6 +43,9 @@ def fit_sets(
 ) -> None:
     """Choose and fit a model that predicts sets of classes."""
     measure = set_measure(owner.optimize)
+    unit = None if groups is None else read_groups(groups, target.n_rows)
+    if read_threshold(owner._threshold).is_learned:
+        check_groups(unit, {f"threshold={owner._threshold!r}": "set threshold to a number"})
     if owner.local_classifier is not None:
         _fit_sets_given(owner, features, y, effort, fit_params, groups)
         return
@@ -51,7 +54,6 @@ def fit_sets(
         owner.features_, features = dense, dense.transform(X)
         describe_features(owner, features)
     common = settings_of(owner, effort).common
-    unit = None if groups is None else read_groups(groups, target.n_rows)
     fold = deal_sets(target, unit) if effort.n_folds else np.zeros(target.n_rows, dtype=int)
     weights = fit_params.get("sample_weight")
     if weights is not None:  # the candidate strengths assume weights of about one
