@@ -148,7 +148,7 @@ def test_a_deep_hierarchy_is_drawn_within_a_page():
 
 def test_too_many_classes_for_a_picture_are_refused_with_the_limit():
     tree = Hierarchy.from_paths([f"{i:05d}" for i in range(5000)])
-    with pytest.raises(ValueError, match=r"has 5000 classes, too many .* takes up to 4999"):
+    with pytest.raises(ValueError, match=r"has 5000 classes, too many .* supports up to 4999"):
         tree.draw()
 
 
