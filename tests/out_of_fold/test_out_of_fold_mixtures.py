@@ -113,6 +113,18 @@ def test_classes_with_an_equal_text_get_the_probability_that_was_counted(n_right
     assert mixtures.weigh_same([part], ones, (60.0, 60.0)) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("certain", [-80.0, 80.0])
+def test_certain_rows_have_a_bonus_and_a_small_one_if_they_are_right(certain):
+    # Classes with an equal text have a probability of almost 0 and are wrong, or of 1 and right.
+    features, ones = np.zeros((1, 2, 3)), np.ones(1)
+    features[:, :, 1] = certain
+    right, same = np.full(2, 1 if certain > 0 else 2), np.zeros((2, 3), dtype=bool)
+    same[:, 1] = True
+    part = hold(features, np.ones((1, 3)), np.array([0]), ones, right, np.ones(2), same)
+    expected = np.sign(certain) * np.log(12 / 10)  # the odds of 1e-6 * 10 / 12 for those of 1e-6
+    assert mixtures.weigh_same([part], ones) == pytest.approx(expected, abs=1e-4)
+
+
 def test_without_equal_texts_nothing_is_added():
     assert mixtures.weigh_same([held()], np.ones(4)) == 0
     assert mixtures.weigh_same([], np.ones(4), (3.0, 2.0)) == 0

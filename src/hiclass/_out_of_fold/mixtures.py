@@ -233,11 +233,12 @@ def weigh_same(
         right.append(part.same[has, 0])
     if not sum(map(np.sum, weights)) > 0:
         return 0.0
-    believed, weight = np.concatenate(proba), np.concatenate(weights)
+    # Within limits, so that there is a bonus for every share.
+    believed, weight = np.clip(np.concatenate(proba), 1e-6, 1 - 1e-6), np.concatenate(weights)
     n_rows, n_right = counted or (weight.sum(), float(weight @ np.concatenate(right)))
     mean = float(np.average(believed, weights=weight))
     share = (n_right + _BELIEVED * mean) / (n_rows + _BELIEVED)
-    odds = logit(np.clip(believed, 1e-6, 1 - 1e-6))
+    odds = logit(believed)
 
     def surplus(added: float) -> float:
         return float(np.average(expit(odds + added), weights=weight)) - share
