@@ -1,6 +1,8 @@
 """How batches get to a device: the thread, and rows that stay there."""
 
 import threading
+from contextlib import nullcontext
+from queue import SimpleQueue
 
 import numpy as np
 import pytest
@@ -156,6 +158,54 @@ def test_rows_wait_for_the_stream_of_the_caller_whose_memory_they_take():
             there = sent.take()
         assert there.data_ptr() == place
         np.testing.assert_array_equal(there.cpu().numpy(), X)
+
+
+def test_pinned_memory_that_is_refused_is_an_error_for_every_piece():
+    """With more pieces than slots: a slot that is lost would let the last pieces wait forever."""
+    import torch
+
+    from hiclass.torch import _feed
+
+    class Refused:
+        def room(self, n_bytes):
+            raise RuntimeError("no pinned memory")
+
+    staging = object.__new__(_feed._Staging)  # without the stream, which needs a GPU
+    staging._slots = SimpleQueue()
+    staging._slots.put(Refused())
+    for _ in range(3):
+        assert not staging._slots.empty()
+        with pytest.raises(RuntimeError, match="no pinned memory"):
+            staging.copy(torch.zeros(2, 2), torch.zeros(2, 2))
+
+
+def test_memory_of_rows_is_not_used_again_before_they_are_copied(monkeypatch):
+    """Without a GPU, plain memory and a stream that only remembers take their places."""
+    import torch
+
+    from hiclass.torch import _feed
+
+    empty, used = torch.empty, []
+
+    class Stream:
+        def record_event(self):
+            return None
+
+    class There(torch.Tensor):
+        def record_stream(self, stream):
+            used.append(stream)
+
+    monkeypatch.setattr(
+        torch, "empty", lambda *size, pin_memory=False, **more: empty(*size, **more)
+    )
+    monkeypatch.setattr(torch.cuda, "stream", lambda stream: nullcontext())
+    staging = object.__new__(_feed._Staging)
+    staging._stream, staging._slots = Stream(), SimpleQueue()
+    staging._slots.put(_feed._Slot())
+    rows, there = torch.arange(6.0).view(3, 2), There(np.zeros((3, 2), dtype=np.float32))
+    staging.copy(rows, there)
+    assert there.tolist() == rows.tolist()
+    assert used == [staging._stream]
 
 
 def test_rows_stay_only_on_a_gpu_and_only_if_they_fit(monkeypatch):

@@ -252,12 +252,16 @@ class _Staging:  # pragma: no cover (needs a GPU: benchmarks/gpu_smoke.py runs i
     def copy(self, rows: Tensor, there: Tensor) -> None:
         """Copy a piece; after the call, its rows on the host are no longer needed."""
         slot = self._slots.get()
-        staged = slot.room(4 * rows.numel()).view(torch.float32).view(rows.shape)
-        np.copyto(staged.numpy(), rows.numpy())  # in this thread only, without those of PyTorch
-        with torch.cuda.stream(self._stream):
-            there.copy_(staged, non_blocking=True)
-            slot.copied = self._stream.record_event()
-        self._slots.put(slot)
+        try:
+            staged = slot.room(4 * rows.numel()).view(torch.float32).view(rows.shape)
+            np.copyto(staged.numpy(), rows.numpy())  # in this thread only, not in those of PyTorch
+            with torch.cuda.stream(self._stream):
+                there.copy_(staged, non_blocking=True)
+                # After an error in another piece, nobody waits for this copy.
+                there.record_stream(self._stream)
+                slot.copied = self._stream.record_event()
+        finally:
+            self._slots.put(slot)  # also after an error: otherwise, other pieces wait forever
 
 
 def _rows_per_piece(X: Any, n_bytes: int = _PIECE) -> int:
