@@ -6,6 +6,12 @@ import pytest
 from hiclass._labels import columns, identity
 
 
+@pytest.fixture(autouse=True)
+def fewer_rows(monkeypatch):
+    """Group fewer rows than are worth it."""
+    monkeypatch.setattr(identity, "_FEWEST_ROWS", 1 << 12)
+
+
 def shared(n, n_objects, seed=0):
     names = np.array([f"label {i}" for i in range(n_objects)], dtype=object)
     return names[np.random.default_rng(seed).integers(n_objects, size=n)]
