@@ -298,3 +298,29 @@ def test_rows_with_equal_texts_are_counted_in_all_classes():
     assert found == (4.0, 2.0)
     weights = np.array([2.0, 2.0, 2.0, 4.0, 0.0])  # on average 2
     assert words_and_rows.count_equal(rows, nodes, weights, texts, of_texts) == (5.0, 3.0)
+
+
+def test_rows_of_one_group_are_not_counted_as_equal():
+    rows, nodes, groups = ["a", "a", "b", "b", "c"], np.array([1, 1, 1, 1, 2]), [0, 0, 0, 1, 1]
+    texts, of_texts = ["c", "d"], np.array([2, 2])
+    given = rows, nodes, np.ones(5), texts, of_texts
+    assert words_and_rows.count_equal(*given, np.array(groups)) == (3.0, 3.0)
+    assert words_and_rows.count_equal(*given) == (5.0, 5.0)
+
+
+def test_equal_rows_of_one_group_do_not_make_equal_texts_worth_more(monkeypatch):
+    seen = []
+    count = words_and_rows.count_equal
+
+    def counted(*given):
+        seen.append(count(*given))
+        return seen[-1]
+
+    monkeypatch.setattr(ensemble_texts, "count_equal", counted)
+    X, y = sample(SEEN, 6)
+    X = [f"{x} {i // 2}" for i, x in enumerate(X)]
+    X[1::2] = X[::2]  # every row twice, in one group
+    EnsembleClassifier([("flat", flat())], class_texts=TREE).fit(
+        X, y, groups=np.arange(len(X)) // 2
+    )
+    assert seen == [(0.0, 0.0)]

@@ -164,7 +164,7 @@ def _learn(
         real, weights = rows.X[: rows.n_rows], rows.weights[: rows.n_rows]
         vectors = [_vectors_of(model) for model in found.models]
         parameters, same, alone = learn_words_and_rows(
-            worlds, real, vectors, nodes, weights, mixture, _count_equal(rows, joint)
+            worlds, real, vectors, nodes, weights, mixture, _count_equal(rows, joint, groups)
         )
         for model, own in zip(found.models, alone, strict=True):
             if isinstance(model, ClassTextClassifier):
@@ -177,13 +177,16 @@ def _learn(
     return replace(found, joint=joint, held_out=held_out)
 
 
-def _count_equal(rows: TextRows, joint: EnsembleModels) -> tuple[float, float]:
+def _count_equal(
+    rows: TextRows, joint: EnsembleModels, groups: IntArray | None
+) -> tuple[float, float]:
     """Count the rows that are equal to a text or to another row, and those of the same class."""
     n, target = rows.n_rows, rows.target
     of_texts = target.text_nodes
     final = np.isin(of_texts, joint.options.ends)
     texts = [text for text, wanted in zip(target.texts, final.tolist(), strict=True) if wanted]
-    return count_equal(rows.X[:n], target.nodes, rows.weights[:n], texts, of_texts[final])
+    of_rows = rows.X[:n], target.nodes, rows.weights[:n]
+    return count_equal(*of_rows, texts, of_texts[final], groups)
 
 
 def _folds(nodes: IntArray, hierarchy: Hierarchy, groups: IntArray | None) -> IntArray:

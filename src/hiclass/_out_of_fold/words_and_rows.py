@@ -224,11 +224,12 @@ def count_equal(
     weights: AnyArray,
     texts: Sequence[str],
     of_texts: IntArray,
+    groups: IntArray | None = None,
 ) -> tuple[float, float]:
     """Count the rows that are equal to another row or to a text, and those of the same class.
 
-    All classes are compared. A part of the taxonomy would miss most of the names that belong to
-    several classes.
+    Rows of one group are not compared with each other. All classes are compared. A part of the
+    taxonomy would miss most of the names that belong to several classes.
 
     Parameters
     ----------
@@ -238,6 +239,8 @@ def count_equal(
         Their classes.
     weights : ndarray
         Weights of the rows.
+    groups : ndarray of int, default=None
+        The groups of the rows. By default, every row is a group of its own.
 
     Returns
     -------
@@ -246,7 +249,10 @@ def count_equal(
     """
     keys = [" ".join(text.lower().split()) for text in (*rows, *texts)]
     classes = [*nodes.tolist(), *of_texts.tolist()]
-    n_of_text, n_of_both = Counter(keys), Counter(zip(keys, classes, strict=True))
+    unit = np.arange(len(rows)) if groups is None else groups
+    units = [*unit.tolist(), *range(-len(texts), 0)]
+    n_of_text = Counter(key for key, _ in set(zip(keys, units, strict=True)))
+    n_of_both = Counter(found[:2] for found in set(zip(keys, classes, units, strict=True)))
     n_equal = n_right = 0.0
     for key, node, weight in zip(keys, classes, mean_one(weights).tolist(), strict=False):
         if n_of_text[key] > 1:
