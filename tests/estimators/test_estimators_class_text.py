@@ -458,3 +458,16 @@ def test_the_order_of_rows_does_not_matter(as_matrix):
     np.testing.assert_allclose(
         two.predict_node_proba(given[0]), one.predict_node_proba(given[0]), rtol=1e-6, atol=1e-9
     )
+
+
+def test_the_order_of_equal_rows_with_different_weights_does_not_matter():
+    rows, y, weights = X * 4, Y * 4, np.repeat([5.0, 1.0, 0.0, 2.0], len(X))
+    order = np.random.default_rng(0).permutation(len(rows))
+    one = ClassTextClassifier(class_texts=TEXTS).fit(rows, y, weights)
+    two = ClassTextClassifier(class_texts=TEXTS).fit(
+        [rows[i] for i in order], [y[i] for i in order], weights[order]
+    )
+    # Folds are dealt in this order.
+    sorted_weights = weights[one._models.row_numbers].tolist()
+    assert weights[order][two._models.row_numbers].tolist() == sorted_weights
+    np.testing.assert_allclose(two._models.parameters, one._models.parameters)

@@ -324,3 +324,24 @@ def test_equal_rows_of_one_group_do_not_make_equal_texts_worth_more(monkeypatch)
         X, y, groups=np.arange(len(X)) // 2
     )
     assert seen == [(0.0, 0.0)]
+
+
+def test_the_order_of_equal_rows_with_different_weights_does_not_matter(monkeypatch):
+    X, y = sample(SEEN, 6)
+    X, y, weights = X * 3, y * 3, np.repeat([5.0, 1.0, 2.0], len(X))
+    order = np.random.default_rng(1).permutation(len(X))
+    found = []
+    refit = ensemble_texts._refit
+
+    def seen(fitted, rows, joint, some, *more):
+        found.append([(rows.X[i], rows.nodes[i], rows.weights[i]) for i in some])
+        return refit(fitted, rows, joint, some, *more)
+
+    monkeypatch.setattr(ensemble_texts, "_refit", seen)
+    for some in (range(len(X)), order):
+        EnsembleClassifier([("flat", _weighted())], class_texts=TREE).fit(
+            [X[i] for i in some], [y[i] for i in some], weights[some]
+        )
+    half = len(found) // 2
+    assert half
+    assert found[:half] == found[half:]

@@ -245,7 +245,8 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
     ) -> TextModels:
         """Sort texts and rows by node, and learn the weights of similarities."""
         hierarchy = target.hierarchy
-        order = np.lexsort((_place(vectors), target.nodes))
+        weight = np.ones(len(target.nodes)) if weights is None else weights
+        order = np.lexsort((weight, _place(vectors), target.nodes))
         nodes = target.nodes[order]
         start = OF_WORDS if self.encoder is None else OF_MEANINGS
         models = TextModels(
@@ -264,9 +265,8 @@ class ClassTextClassifier(BaseHierarchicalClassifier):
         )
         if not len(nodes) or not learn:
             return with_parameters(models, start)
-        weight = np.ones(len(nodes)) if weights is None else weights[order]
         fold = _folds(nodes, hierarchy, None if groups is None else groups[order])
-        return learn_similarities(models, nodes, fold, weight, start)
+        return learn_similarities(models, nodes, fold, weight[order], start)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Update the model with more rows. Rows of earlier calls are kept as vectors.

@@ -150,7 +150,8 @@ def _learn(
             ends = some_classes(tree, ends, nodes, _ENOUGH_ROWS, _ENOUGH_CLASSES)
         # In the order of their texts, so that folds do not depend on the order of the rows.
         some = np.flatnonzero(np.isin(nodes, ends)).tolist()
-        here = np.array(sorted(some, key=lambda i: (rows.X[i], nodes[i])), dtype=np.intp)
+        some.sort(key=lambda i: (rows.X[i], nodes[i], rows.weights[i]))
+        here = np.array(some, dtype=np.intp)
 
         def fit_fold(some: IntArray) -> EnsembleModels:
             return _refit(found.models, rows, joint, here[some], ends, weighted)
