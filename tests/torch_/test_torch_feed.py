@@ -3,6 +3,7 @@
 import threading
 from contextlib import nullcontext
 from queue import SimpleQueue
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -139,25 +140,18 @@ def test_rows_are_not_sent_where_they_do_not_stay(hard, monkeypatch):
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_rows_wait_for_the_stream_of_the_caller_whose_memory_they_take():
+def test_rows_wait_for_the_stream_of_the_caller_whose_memory_they_take(monkeypatch):
+    """With streams that only remember; benchmarks/gpu_smoke.py has this step on a GPU."""
     import torch
 
     from hiclass.torch import _feed
 
-    if not torch.cuda.is_available():
-        pytest.skip("needs a GPU; benchmarks/gpu_smoke.py has the same step")
-    device = torch.device("cuda")
-    X = np.arange(4_000_000, dtype=np.float32).reshape(-1, 40)
-    with torch.cuda.stream(torch.cuda.Stream()):
-        used = torch.empty(X.shape, device=device)
-        torch.cuda._sleep(10**9)
-        used.fill_(-1)  # still to come when rows are sent
-        place = used.data_ptr()
-        del used
-        with _feed.Sending(X, device) as sent:
-            there = sent.take()
-        assert there.data_ptr() == place
-        np.testing.assert_array_equal(there.cpu().numpy(), X)
+    waited, callers = [], object()
+    copying = SimpleNamespace(wait_stream=waited.append)
+    monkeypatch.setattr(_feed, "streams_of", lambda device: SimpleNamespace(copying=copying))
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: callers)
+    _feed._Staging(torch.device("cuda"))
+    assert waited == [callers]
 
 
 def test_pinned_memory_that_is_refused_is_an_error_for_every_piece():
