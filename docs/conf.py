@@ -113,3 +113,12 @@ html_theme_options = {
 # Pages without others below them have nothing to navigate.
 html_sidebars = {page: [] for page in ["index", "walkthrough", "coming_from_hiclass5", *WIDE]}
 suppress_warnings = ["config.cache"]
+
+
+def skip_fields(app, what, name, obj, skip, options):
+    """Leave out the fields of named tuples: they are the parameters, which have been described."""
+    return True if type(obj).__name__ == "_tuplegetter" else None
+
+
+def setup(app):
+    app.connect("autodoc-skip-member", skip_fields)

@@ -16,7 +16,7 @@ def with_breaks(code):
     >>> with_breaks("LocalClassifierPerNode(policy=&quot;siblings&quot;)")
     'LocalClassifierPerNode(<wbr>policy=<wbr>&quot;siblings&quot;)'
     """
-    return re.sub(r"(?<=[\w\])(])([(\[=/_.,])(?=[^\s)\]])", r"\1<wbr>", code)
+    return re.sub(r"(?<=[\w\])(])([(\[=/_.,])(?=[^\s)\].])", r"\1<wbr>", code)
 
 
 def break_long_words(text):
