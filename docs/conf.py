@@ -121,4 +121,5 @@ def skip_fields(app, what, name, obj, skip, options):
 
 
 def setup(app):
+    """Register what this file adds to Sphinx."""
     app.connect("autodoc-skip-member", skip_fields)
