@@ -471,12 +471,26 @@ def test_the_temperature_of_a_quick_model_is_that_of_whole_groups(noisy, monkeyp
         return real(nodes, hierarchy, groups)
 
     monkeypatch.setattr(choice, "deal_paths", watched)
-    monkeypatch.setattr(choice, "_MOST_FOR_TEMPERATURE", 30)  # every second row
+    monkeypatch.setattr(choice, "_MOST_FOR_TEMPERATURE", 30)  # one of every two rows
     HierarchicalClassifier(**QUICK).fit(X, y, groups=np.arange(60) // 6 + 5)
     assert seen[0].tolist() == (np.arange(30) // 3).tolist()
     seen.clear()
     HierarchicalClassifier(**QUICK).fit(X, y, groups=np.arange(60) // 30)
     assert seen == []  # two groups are too few: a usual temperature has to do
+
+
+def test_the_temperature_of_a_quick_model_is_that_of_all_classes_where_they_take_turns(monkeypatch):
+    rng = np.random.default_rng(0)
+    classes = np.arange(120) % 4
+    X = np.eye(4)[classes] + rng.normal(scale=0.3, size=(120, 4))
+    y = [["A", "a"], ["A", "b"], ["B", "c"], ["B", "d"]] * 30
+    seen = []
+    real = choice.deal_paths
+    monkeypatch.setattr(choice, "deal_paths", lambda *args: seen.append(args[0]) or real(*args))
+    monkeypatch.setattr(choice, "_MOST_FOR_TEMPERATURE", 30)  # one of every four rows
+    HierarchicalClassifier(**QUICK).fit(X, y)
+    assert len(seen[0]) == 30
+    assert len(np.unique(seen[0])) == 4
 
 
 def test_too_few_groups_are_refused_where_something_is_measured(noisy):

@@ -7,6 +7,7 @@ from sklearn.metrics import average_precision_score, f1_score
 
 from hiclass._out_of_fold import rankings
 from hiclass._out_of_fold.rankings import Ranking, fewer_rows, learn_set_weights, mix
+from hiclass._rows import one_in
 
 
 def make_pairs(n_rows=300, n_nodes=8, seed=0):
@@ -52,12 +53,20 @@ def test_rows_are_thinned_out_where_there_are_too_many_pairs(monkeypatch):
     monkeypatch.setattr(rankings, "_MOST_PAIRS", 600)
     ranking = Ranking(sp.csr_array(truth), np.ones(300), "average_precision")
     assert len(ranking.pairs(proba)) == 600
-    every = average_precision_score(truth[::3, 2:].ravel(), proba[::3, 2:].ravel())
+    some = one_in(np.arange(300), 3)
+    every = average_precision_score(truth[some, 2:].ravel(), proba[some, 2:].ravel())
     assert ranking.score(ranking.pairs(proba)) == pytest.approx(every, abs=2e-3)
     monkeypatch.setattr(rankings, "_MOST_NUMBERS", 100)
     assert (fewer_rows(np.arange(20), 10) // 2).tolist() == list(range(10))
     assert (fewer_rows(np.arange(21), 10) // 3).tolist() == list(range(7))
     assert fewer_rows(np.arange(10), 10).tolist() == list(range(10))
+
+
+def test_rows_whose_classes_take_turns_are_thinned_out_at_random(monkeypatch):
+    truth = np.eye(3)[np.arange(300) % 3]  # every third row is of the same class
+    monkeypatch.setattr(rankings, "_MOST_PAIRS", 300)
+    pairs = Ranking(sp.csr_array(truth), None, "f1").pairs(truth)
+    assert pairs.reshape(-1, 3).sum(axis=0).min() > 20
 
 
 @pytest.mark.parametrize("voting", ["mean", "product"])

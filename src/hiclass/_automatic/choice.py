@@ -32,6 +32,7 @@ from hiclass._automatic.proposals import (
 from hiclass._automatic.selection import Candidate, Rows, select
 from hiclass._estimators.fitting import ESTIMATED
 from hiclass._out_of_fold.folds import N_FOLDS, check_groups, deal_paths
+from hiclass._rows import one_in
 
 #: With fewer rows, all folds are held out.
 _FEW_ROWS = 3_000
@@ -120,7 +121,7 @@ def _by_rule(proposal: Proposal, rows: Rows, objective: Objective) -> Candidate:
         proposal, f = replace(proposal, model=model), None
     elif usual is not None and not too_few and not sp.issparse(rows.X):
         step = -(-len(rows.nodes) // _MOST_FOR_TEMPERATURE)
-        some = rows.some(np.flatnonzero(np.arange(len(rows.nodes)) % step == 0))
+        some = rows.some(one_in(np.arange(len(rows.nodes)), step))
         some = replace(some, fold=deal_paths(some.nodes, some.hierarchy, some.groups))
         if some.can_be_held_out(1):
             return select([proposal], some, 1, objective)[0]

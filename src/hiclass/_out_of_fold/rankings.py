@@ -47,7 +47,7 @@ class Ranking:
         n_rows = truth.shape[0]
         self._nodes = np.flatnonzero((n_in > 0) & (n_in < n_rows))
         step = -(-n_rows * max(len(self._nodes), 1) // _MOST_PAIRS)
-        self._rows = np.arange(0, n_rows, step)
+        self._rows = one_in(np.arange(n_rows), step)
         some = truth[self._rows][:, self._nodes]
         self._true = np.flatnonzero(some.toarray().ravel())
         self._weights = None
