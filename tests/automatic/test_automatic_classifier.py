@@ -473,7 +473,8 @@ def test_the_temperature_of_a_quick_model_is_that_of_whole_groups(noisy, monkeyp
     monkeypatch.setattr(choice, "deal_paths", watched)
     monkeypatch.setattr(choice, "_MOST_FOR_TEMPERATURE", 30)  # one of every two rows
     HierarchicalClassifier(**QUICK).fit(X, y, groups=np.arange(60) // 6 + 5)
-    assert seen[0].tolist() == (np.arange(30) // 3).tolist()
+    assert len(seen[0]) == 30
+    assert np.unique(seen[0]).tolist() == list(range(10))  # the groups of these rows, numbered
     seen.clear()
     HierarchicalClassifier(**QUICK).fit(X, y, groups=np.arange(60) // 30)
     assert seen == []  # two groups are too few: a usual temperature has to do
@@ -490,7 +491,7 @@ def test_the_temperature_of_a_quick_model_is_that_of_all_classes_where_they_take
     monkeypatch.setattr(choice, "_MOST_FOR_TEMPERATURE", 30)  # one of every four rows
     HierarchicalClassifier(**QUICK).fit(X, y)
     assert len(seen[0]) == 30
-    assert len(np.unique(seen[0])) == 4
+    assert np.unique(seen[0], return_counts=True)[1].min() >= 7  # of 7.5 per class
 
 
 def test_too_few_groups_are_refused_where_something_is_measured(noisy):

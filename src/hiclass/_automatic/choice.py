@@ -121,7 +121,8 @@ def _by_rule(proposal: Proposal, rows: Rows, objective: Objective) -> Candidate:
         proposal, f = replace(proposal, model=model), None
     elif usual is not None and not too_few and not sp.issparse(rows.X):
         step = -(-len(rows.nodes) // _MOST_FOR_TEMPERATURE)
-        some = rows.some(one_in(np.arange(len(rows.nodes)), step))
+        by_class = np.argsort(rows.nodes, kind="stable")  # so that every class has its share
+        some = rows.some(np.sort(one_in(by_class, step)))
         some = replace(some, fold=deal_paths(some.nodes, some.hierarchy, some.groups))
         if some.can_be_held_out(1):
             return select([proposal], some, 1, objective)[0]
