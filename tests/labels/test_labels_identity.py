@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hiclass._labels import columns, identity
+from hiclass._targets import paths
 
 
 @pytest.fixture(autouse=True)
@@ -27,6 +28,24 @@ def test_rows_are_grouped_by_the_object_that_they_refer_to():
     assert first.tolist() == [0, 1, 2]
     assert codes[:5].tolist() == [0, 1, 2, 1, 0]
     assert (codes.reshape(-1, 5) == codes[:5]).all()
+
+
+def test_rows_of_several_objects_are_equal_if_all_objects_are_the_same():
+    a, b, twin = "a label", "b label", "".join(["a ", "label"])
+    rows = np.array([[a, b], [b, a], [a, a], [twin, b], [a, b]] * 2000, dtype=object)
+    for order in ("C", "F"):
+        first, codes = identity.group_by_identity(np.asarray(rows, order=order))
+        assert first.tolist() == [0, 1, 2, 3]
+        assert codes[:5].tolist() == [0, 1, 2, 3, 0]
+        assert (codes.reshape(-1, 5) == codes[:5]).all()
+
+
+def test_different_rows_with_equal_keys_are_not_grouped(monkeypatch):
+    rows = np.column_stack([shared(9000, 4, 1), shared(9000, 5, 2)])
+    first, _ = identity.group_by_identity(rows)
+    assert len(first) == 20
+    monkeypatch.setattr(identity, "_FACTOR", np.uint64(0))  # only the last object counts
+    assert identity.group_by_identity(rows) is None
 
 
 def test_few_rows_and_rows_with_objects_of_their_own_are_not_grouped():
@@ -70,6 +89,33 @@ def test_labels_read_the_same_by_identity_and_by_value(monkeypatch):
         assert a.tolist() == b.tolist()
     assert by_identity.missing == by_value.missing == ""
     assert by_identity.dtype == by_value.dtype
+
+
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("n_levels", [1, 2])
+def test_nodes_are_the_same_by_identity_and_by_value(n_levels, given, monkeypatch):
+    y = np.column_stack([shared(9000, 4, 1), shared(9000, 50, 2)])
+    y[5:9, 1] = None
+    y[3, 1] = ""
+    y = y if n_levels == 2 else y[:, 0]
+    hierarchy = paths.encode(y).hierarchy if given else None
+    seen = []
+    monkeypatch.setattr(paths, "read_paths", lambda y: seen.append(y) or columns.read_paths(y))
+    by_identity = paths.encode(y, hierarchy)
+    assert len(seen[-1]) < 250
+    monkeypatch.setattr(paths, "group_by_identity", lambda rows: None)
+    by_value = paths.encode(y, hierarchy)
+    assert len(seen[-1]) == 9000
+    np.testing.assert_array_equal(by_identity.nodes, by_value.nodes)
+    assert by_identity.hierarchy == by_value.hierarchy
+    assert by_identity.format == by_value.format
+
+
+def test_a_gap_in_a_path_names_the_row_also_where_rows_are_equal():
+    y = np.column_stack([shared(9000, 4, 1), shared(9000, 50, 2)])
+    y[8000, 0] = None
+    with pytest.raises(ValueError, match="Row 8000 of y has a label at level 2"):
+        paths.encode(y)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Group rows by the object that they refer to: faster than by the value of a label.
+"""Group rows by the objects that they refer to: faster than by the values of labels.
 
 Labels that were looked up in a list of names, or read by pandas, are a few strings that many rows
 share. Equal addresses mean equal labels, and NumPy compares addresses without Python's help.
@@ -24,40 +24,55 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _NOWHERE = 1
 
 
-def group_by_identity(column: AnyArray) -> tuple[IntArray, IntArray] | None:
+def group_by_identity(rows: AnyArray) -> tuple[IntArray, IntArray] | None:
     """Group the rows of an array of objects by identity.
 
     Parameters
     ----------
-    column : ndarray of objects
-        An object per row.
+    rows : ndarray of objects, with one or two axes
+        An object per row, or several. Rows are equal if all their objects are the same.
 
     Returns
     -------
     tuple or None
-        The first row of every distinct object, ascending, and by row the place of its object among
-        them. None where rows are few, or few of them share an object.
+        The first of all rows that are equal, ascending, and by row the place of its equal among
+        them. None where rows are few, or few of them are equal.
     """
-    n = len(column)
+    n = len(rows)
     if n < _FEWEST_ROWS:
         return None
-    some = _addresses(column[:: max(16, n // _LOOKED_AT)])
+    some = _keys(_addresses(rows[:: max(16, n // _LOOKED_AT)]))
     if len(np.unique(some)) > 0.9 * len(some):
         return None
     groups = _Groups()
+    known = np.empty((0, 1 if rows.ndim == 1 else rows.shape[1]), dtype=np.uint64)
     codes = np.empty(n, dtype=np.intp)
     for start in range(0, n, _BLOCK):
         block = slice(start, start + _BLOCK)
-        codes[block] = groups.codes(_addresses(column[block]), start)
+        own = _addresses(rows[block])
+        codes[block] = groups.codes(_keys(own), start)
         if len(groups.first) > n // 4:
             return None
+        if known.shape[1] > 1:  # different rows may have equal keys
+            new = np.array(groups.first[len(known) :], dtype=np.intp) - start
+            known = np.concatenate([known, own[new]]) if len(new) else known
+            if (known[codes[block]] != own).any():
+                return None
     return np.array(groups.first, dtype=np.intp), codes
 
 
-def _addresses(column: AnyArray) -> AnyArray:
-    """The address of every object."""
-    objects = np.ascontiguousarray(column)
-    return np.ndarray(len(objects), np.uintp, buffer=objects).astype(np.uint64)
+def _addresses(rows: AnyArray) -> AnyArray:
+    """The address of every object, in columns."""
+    objects = np.ascontiguousarray(rows if rows.ndim == 2 else rows[:, None])
+    return np.ndarray(objects.shape, np.uintp, buffer=objects).astype(np.uint64)
+
+
+def _keys(addresses: AnyArray) -> AnyArray:
+    """A number per row: its address, or a mixture of its addresses."""
+    keys = addresses[:, 0]
+    for column in addresses.T[1:]:
+        keys = keys * _FACTOR + column
+    return keys
 
 
 class _Groups:

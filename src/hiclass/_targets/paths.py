@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -23,6 +24,7 @@ from hiclass._labels.columns import (
     read_paths,
     refuse_path_tuples,
 )
+from hiclass._labels.identity import group_by_identity
 from hiclass._labels.merging import merge_labels
 from hiclass._state import LabelFormat
 from hiclass._typing import AnyArray, IntArray
@@ -102,6 +104,15 @@ def encode(y: Any, hierarchy: Any = None) -> Target:
     -------
     Target
     """
+    if type(y) is np.ndarray and y.dtype == object and y.ndim in (1, 2) and y.size:
+        shared = group_by_identity(y)
+        if shared is not None:
+            with suppress(TypeError, ValueError):  # again, with all rows: the message names the row
+                return _encode(y[shared[0]], hierarchy).some(shared[1])
+    return _encode(y, hierarchy)
+
+
+def _encode(y: Any, hierarchy: Any) -> Target:
     columns = read_paths(y)
     dtype = columns.dtype
     if hierarchy is None:

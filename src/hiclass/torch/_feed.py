@@ -35,7 +35,8 @@ _AHEAD = 4
 _MOST_OF_MEMORY = 0.4
 #: They are scaled in pieces of this many bytes.
 _PIECE = 1 << 28
-#: The number of threads that copy them, and the bytes of a piece.
+#: The number of threads that copy them, and the bytes of a piece. Smaller pieces take longer: each
+#: waits for Python's lock several times. More threads slow down the reading of labels.
 _N_THREADS, _STAGED = 4, 1 << 24
 
 
@@ -128,9 +129,10 @@ class _CudaLane:  # pragma: no cover (needs a GPU: benchmarks/gpu_smoke.py runs 
 
 
 class _Slot:
-    """Pinned memory for one batch, or for a piece of rows."""
+    """Pinned memory for one batch, or for a piece of rows; ``spare`` more than needed at first."""
 
-    def __init__(self) -> None:
+    def __init__(self, spare: float = 0.25) -> None:
+        self._spare = spare
         self._memory = self._room = torch.empty(0, dtype=torch.uint8)
         self._array = self._room.numpy()
         self.copied: Any = None
@@ -142,7 +144,7 @@ class _Slot:
         if len(self._array) != n_bytes:
             if len(self._memory) < n_bytes:
                 # A little more than needed: batches of sparse rows differ in size.
-                size = n_bytes + n_bytes // 4
+                size = n_bytes + int(self._spare * n_bytes)
                 self._memory = torch.empty(size, dtype=torch.uint8, pin_memory=True)
             self._room = self._memory[:n_bytes]
             self._array = self._room.numpy()
@@ -246,8 +248,8 @@ class _Staging:  # pragma: no cover (needs a GPU: benchmarks/gpu_smoke.py runs i
         # Earlier work on the stream of the caller may still use the target memory.
         self._stream.wait_stream(torch.cuda.current_stream(device))
         self._slots: SimpleQueue[_Slot] = SimpleQueue()
-        for _ in range(2 * _N_THREADS):
-            self._slots.put(_Slot())
+        for _ in range(_N_THREADS + 2):
+            self._slots.put(_Slot(spare=0.0))
 
     def copy(self, rows: Tensor, there: Tensor) -> None:
         """Copy a piece; after the call, its rows on the host are no longer needed."""

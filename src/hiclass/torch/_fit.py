@@ -255,23 +255,24 @@ def fit_network(
     if estimator.validation_fraction:
         rng = np.random.default_rng(seed)
         rows, held_out = _hold_out(rows, estimator.validation_fraction, groups, rng)
-    if before is None:
-        trainer = start(estimator, layout, rows, seed)
-    else:
-        trainer = warm(estimator, layout, rows, seed, before)
-    course = course_of(estimator, trainer.shape, len(rows))
     size = batch_size_of(estimator, len(rows))
-    course.keep_on_interrupt = keep_on_interrupt and team.size == 1
     mine, cuts = cut(len(rows), size, team)
     n_steps = len(cuts) - 1
-    total = n_steps * course.max_epochs
 
     @lru_cache(2)
     def order(i: int) -> IntArray:
         return np.random.default_rng([seed, i]).permutation(len(rows))[mine]
 
     order(0)  # while rows are still being copied
+    # Rows are measured later: the many threads for that and those for copies slow each other down.
     ahead = None if sent is None else sent.take()
+    if before is None:
+        trainer = start(estimator, layout, rows, seed)
+    else:
+        trainer = warm(estimator, layout, rows, seed, before)
+    course = course_of(estimator, trainer.shape, len(rows))
+    course.keep_on_interrupt = keep_on_interrupt and team.size == 1
+    total = n_steps * course.max_epochs
     source = stay_on(rows, trainer.device, trainer.scale, ahead)
     del ahead
 
