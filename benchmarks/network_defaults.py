@@ -14,6 +14,10 @@ The grid: the loss over all leaves with three learning rates and three penalties
 siblings with three learning rates, twice and half as many epochs, and a linear model or an
 embedding. A file that exists is completed: what it holds already is not run again.
 
+    python network_defaults.py --device cuda --sets "200,000 rows, 4,913 leaves" --output FILE
+
+runs a large simulation, on a GPU.
+
     python network_defaults.py --data DATA --before OTHER/src --output results/network_defaults.json
 
 compares the defaults with those of another checkout on the test rows of the texts: hF, and the
@@ -38,7 +42,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from _common import environment, table, write_json, write_section
+from _common import table, write_json, write_section
+from global_models import machine, prepare
 from scipy import stats
 
 RESULT = Path(__file__).parent / "results" / "network_defaults.json"
@@ -59,6 +64,16 @@ SIMULATIONS: dict[str, dict[str, Any]] = {
         "branches": (12, 12, 12),
         "noise": 0.09,
         "helps": True,
+    },
+}
+#: Run only if they are named with --sets: for a GPU, or for much time.
+LARGE: dict[str, dict[str, Any]] = {
+    "200,000 rows, 4,913 leaves": {"n": 200_000, "branches": (17, 17, 17), "noise": 0.14},
+    "400,000 rows of 768 numbers, 10,000 leaves": {
+        "n": 400_000,
+        "branches": (10, 10, 10, 10),
+        "noise": 0.12,
+        "n_features": 768,
     },
 }
 TEXTS = ("cfpb", "naics", "clinc150")
@@ -96,8 +111,9 @@ def simulate(
 def load(name: str, folder: Path | None) -> tuple[Any, Any, list[Any]] | None:
     """Features and paths of training rows, and which of them are held out, one or three times."""
     groups = None
-    if name in SIMULATIONS:
-        X, y = simulate(**SIMULATIONS[name])
+    simulation = (SIMULATIONS | LARGE).get(name)
+    if simulation is not None:
+        X, y = simulate(**simulation)
     elif folder is None:
         return None
     else:
@@ -110,7 +126,7 @@ def load(name: str, folder: Path | None) -> tuple[Any, Any, list[Any]] | None:
         groups = None if task.groups is None else task.groups[task.train]
     unit = np.arange(len(y)) if groups is None else np.unique(groups, return_inverse=True)[1]
     n_units = int(unit.max()) + 1
-    seeds = (1,) if name in SIMULATIONS else (1, 2, 3)
+    seeds = (1, 2, 3) if simulation is None else (1,)
     return X, y, [(np.random.default_rng(s).random(n_units) < 0.25)[unit] for s in seeds]
 
 
@@ -136,7 +152,9 @@ def grid(X: Any, y: Any) -> dict[str, dict[str, Any]]:
     return found
 
 
-def run_set(name: str, folder: Path | None, result: dict[str, Any], output: str | None) -> None:
+def run_set(
+    name: str, folder: Path | None, result: dict[str, Any], output: str | None, device: str
+) -> None:
     """All parameters of the grid that a result does not have yet."""
     from hiclass.torch import HierarchicalSoftmaxClassifier
 
@@ -155,7 +173,7 @@ def run_set(name: str, folder: Path | None, result: dict[str, Any], output: str 
             continue
         start, scores = time.perf_counter(), []
         for held_out in splits:
-            model = HierarchicalSoftmaxClassifier(random_state=0, device="cpu", **params)
+            model = HierarchicalSoftmaxClassifier(random_state=0, device=device, **params)
             model.fit(X[~held_out], y[~held_out])
             scores.append(model.score(X[held_out], y[held_out]))
         score = float(np.mean(scores))
@@ -171,7 +189,6 @@ def run_set(name: str, folder: Path | None, result: dict[str, Any], output: str 
 VERSIONS: dict[str, tuple[bool, dict[str, Any]]] = {
     "before": (True, {}),
     "now": (False, {}),
-    "now, 3 epochs": (False, {"max_epochs": 3}),
 }
 
 
@@ -196,8 +213,6 @@ def fit_once(file: str, seed: int, params: dict[str, Any]) -> dict[str, float]:
 
 def run_before(options: argparse.Namespace, result: dict[str, Any]) -> None:
     """All versions with all seeds, on every set of texts."""
-    from global_models import prepare
-
     own = Path(__file__).resolve().parents[1] / "src"
 
     def child(file: Path, version: str, seed: int) -> dict[str, float]:
@@ -253,8 +268,6 @@ def learn_calls(file: str, seed: int) -> list[float]:
 
 def run_calls(options: argparse.Namespace, result: dict[str, Any]) -> None:
     """All seeds, on two sets of texts."""
-    from global_models import prepare
-
     with tempfile.TemporaryDirectory() as folder:
         prepare(Path(options.data), Path(folder))
         for name in ("cfpb", "clinc150"):
@@ -347,7 +360,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", help="folder with the data sets; without it, simulations only")
     parser.add_argument("--output", help="JSON file")
-    parser.add_argument("--sets", nargs="+", help="all by default")
+    parser.add_argument("--sets", nargs="+", help="by default, all but the large simulations")
+    parser.add_argument("--device", default="cpu", help="where the networks of the grid are fitted")
     parser.add_argument("--markdown", help="page that the table is written to")
     parser.add_argument("--before", help="source folder of another checkout to compare with")
     parser.add_argument("--seeds", type=int, default=10, help="before, calls: how many")
@@ -362,7 +376,7 @@ def main() -> None:
         file, seed, params = options.one
         print(json.dumps(fit_once(file, int(seed), json.loads(params))))
         return
-    result: dict[str, Any] = {"environment": environment(), "sets": {}}
+    result: dict[str, Any] = {"environment": machine(), "sets": {}}
     if options.output and Path(options.output).exists():
         result = json.loads(Path(options.output).read_text())
     if options.before:
@@ -375,7 +389,7 @@ def main() -> None:
         return
     folder = None if options.data is None else Path(options.data)
     for name in options.sets or (*TEXTS, *TABLES, *SIMULATIONS):
-        run_set(name, folder, result, options.output)
+        run_set(name, folder, result, options.output, options.device)
     print(show(result))
 
 

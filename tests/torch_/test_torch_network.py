@@ -165,3 +165,45 @@ def test_rows_to_stop_on_are_scored_in_pieces(hard, stream, sets, sparse, monkey
     np.testing.assert_allclose(curve(), whole, rtol=1e-5)
     assert max(scored) == 7
     assert sum(scored) == 2 * n_held_out
+
+
+# -- rows to outputs ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_slices_of_sparse_rows_are_those_of_the_matrix(kind):
+    from hiclass.torch._network import as_tensors
+
+    X = sp.random_array((20, 9), density=0.3, format="csr", dtype=np.float32, rng=0)
+    X.indices, X.indptr = X.indices.astype(kind), X.indptr.astype(kind)
+    before = X.toarray()
+    for first, last in ((0, 20), (3, 3), (3, 11), (19, 20)):
+        indices, offsets, values = (t.numpy() for t in as_tensors(X, slice(first, last)))
+        found = sp.csr_array((values, indices, offsets), shape=(last - first, 9))
+        np.testing.assert_array_equal(found.toarray(), before[first:last])
+        np.testing.assert_array_equal(
+            as_tensors(before, slice(first, last))[0].numpy(), before[first:last]
+        )
+    np.testing.assert_array_equal(X.toarray(), before)
+
+
+@pytest.mark.parametrize("sparse_gradient", [False, True])
+@pytest.mark.parametrize("density", [0.0, 0.2])
+def test_gradients_of_the_first_layer_are_those_of_dense_rows(density, sparse_gradient):
+    import torch
+
+    from hiclass.torch._network import as_tensors, first_layer
+
+    X = sp.random_array((12, 7), density=density, format="csr", dtype=np.float32, rng=0)
+    # An entry that is stored twice counts twice.
+    X = sp.csr_matrix((np.r_[X.data, 2, 3], np.r_[X.indices, 4, 4], np.r_[X.indptr, X.nnz + 2]))
+    X.resize(13, 7)
+    after = torch.randn(13, 5, generator=torch.Generator().manual_seed(0))
+    found = []
+    for rows in (as_tensors(X), as_tensors(X.toarray())):
+        weight = torch.linspace(-1, 1, 35).view(7, 5).requires_grad_()
+        out = first_layer({"0.weight": weight}, rows, sparse_gradient=sparse_gradient)
+        (out.square() * after).sum().backward()
+        found.append((out.detach(), weight.grad.to_dense()))
+    for a, b in zip(*found, strict=True):
+        torch.testing.assert_close(a, b)

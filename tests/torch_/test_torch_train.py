@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from network_helpers import network
 
 pytestmark = pytest.mark.heavy
@@ -225,6 +226,28 @@ def test_the_penalty_is_weaker_the_more_rows_and_classes(embedding, hidden, n_ou
     shape = Shape(20, embedding, hidden, n_outputs)
     assert penalty_of(network(penalty="auto"), shape, 500) == pytest.approx(expected)
     assert penalty_of(network(penalty=0.25), shape, 500) == 0.25
+
+
+@pytest.mark.parametrize(("n_leaves", "width"), [(200, 96), (201, 128)])
+def test_the_embedding_of_sparse_rows_is_wider_for_many_outputs(n_leaves, width):
+    X = sp.eye_array(n_leaves, format="csr", dtype=np.float32)
+    y = [f"leaf {i}" for i in range(n_leaves)]
+    model = network(max_epochs=1).fit(X, y)
+    assert model._network().shape.embedding == width
+    assert network(max_epochs=1).fit(X.toarray(), y)._network().shape.embedding == 0
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "embedded", "plain"),
+    [(40, 8, 8), (2_000, 100, 100), (20_000, 448, 384), (120_000, 468, 468), (10**8, 4096, 4096)],
+)
+def test_the_number_of_rows_per_step_grows_with_the_rows(n_rows, embedded, plain):
+    from hiclass.torch._fit import batch_size_of
+    from hiclass.torch._network import Shape
+
+    for shape, expected in ((Shape(5, 4, (), 3), embedded), (Shape(5, 0, (), 3), plain)):
+        assert batch_size_of(network(batch_size="auto"), shape, n_rows) == expected
+        assert batch_size_of(network(batch_size=7), shape, n_rows) == 7
 
 
 def test_steps_of_a_stream_are_whole_at_first_and_then_smaller_and_smaller():

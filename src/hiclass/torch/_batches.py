@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from hiclass._rows import check_weights, slice_rows
+from hiclass._rows import check_weights
 from hiclass._typing import AnyArray, IntArray
 from hiclass.torch._layout import Layout
 from hiclass.torch._network import Shape, as_tensors
@@ -117,16 +117,8 @@ class Rows:
         weight = None if self.weight is None else self.weight[first:last]
         is_void = weight is not None and not weight.any()
         tensor = None if weight is None else torch.from_numpy(weight)
-        X = self.X
-        if last - first < len(self):  # of sparse rows, a slice is a copy
-            X = slice_rows(X, slice(first, last))
-        return Batch(
-            as_tensors(X),
-            target,
-            tensor,
-            last - first,
-            is_void,
-        )
+        rows = as_tensors(self.X, slice(first, last))
+        return Batch(rows, target, tensor, last - first, is_void)
 
 
 def cut(n_rows: int, size: int, team: Team) -> tuple[IntArray, IntArray]:

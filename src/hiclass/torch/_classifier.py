@@ -70,8 +70,9 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     hidden_layers : tuple of int, default=()
         Widths of the hidden layers, each with a ReLU.
     embedding_dim : int, None or "auto", default="auto"
-        Width of a first layer without activation, an embedding. "auto": 128 for sparse rows without
-        hidden layers, otherwise no embedding. With None and no hidden layers, the model is linear.
+        Width of a first layer without activation, an embedding. "auto": for sparse rows without
+        hidden layers, 96 with up to 200 outputs and 128 with more; otherwise no embedding. With
+        None and no hidden layers, the model is linear.
     dropout : float, default=0.0
         Dropout rate of the embedding and the hidden layers.
     standardize : bool, default=True
@@ -97,8 +98,8 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         Whether the learning rate decreases to zero over the epochs of ``fit``. With False, it is
         constant.
     batch_size : int or "auto", default="auto"
-        Number of rows per step. "auto": 384, with fewer than 7,680 rows less, with more than 98,304
-        rows more; 384 in ``partial_fit``.
+        Number of rows per step. "auto": 384, with an embedding 448; less with fewer than 20 times
+        as many rows, and more with over 256 times as many; 384 in ``partial_fit``.
     max_epochs : int or "auto", default="auto"
         The maximum number of passes over the rows. "auto": as many as process 20,000 rows, between
         6 and 100 (with an embedding, between 5 and 100); with hidden layers, as many as process

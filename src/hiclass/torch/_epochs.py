@@ -85,7 +85,7 @@ def find_epochs(
     rows = make_rows(X[fitted], some, layout, part)
     seed = draw_seed(estimator)
     trainer = start(estimator, layout, rows, seed)
-    _, cuts = cut(len(rows), batch_size_of(estimator, len(rows)), ALONE)
+    _, cuts = cut(len(rows), batch_size_of(estimator, trainer.shape, len(rows)), ALONE)
     most = int(estimator.max_epochs)
     best = Epochs(0, -np.inf, np.empty(0))
     due = min(4, most)

@@ -35,7 +35,8 @@ from hiclass.torch._train import Place, Settings, Trainer
 if TYPE_CHECKING:
     from hiclass.torch._classifier import HierarchicalSoftmaxClassifier as Classifier
 
-_EMBEDDING = 128
+#: embedding_dim="auto" for sparse rows: a width for at most this many outputs, and one for more.
+_FEW_OUTPUTS, _WIDTHS = 200, (96, 128)
 #: max_epochs="auto": enough epochs to see this many rows, within a lower and an upper limit. An
 #: embedding needs fewer, hidden layers need more. A stream of unknown length uses the lower limit.
 _EPOCHS = {"nothing": (20_000, 6, 100), "embedding": (20_000, 5, 100), "hidden": (100_000, 10, 100)}
@@ -46,8 +47,8 @@ _RATES = {"nothing": 0.2, "embedding": 0.03, "hidden": 0.003}
 _PENALTIES = {"nothing": (0.3, 1), "embedding": (1.5, 200), "hidden": (1.0, 100)}
 #: With more final classes than this, one softmax over all of them takes too long.
 _MOST_FINAL = 1 << 17
-#: The default number of rows per step.
-_BATCH = 384
+#: batch_size="auto", in partial_fit and without an embedding, and with one.
+_BATCH, _BATCH_EMBEDDED = 384, 448
 #: The expected number of rows of a stream.
 _LIKELY = 1 << 14
 #: After this many rows, the steps of partial_fit become smaller.
@@ -111,7 +112,8 @@ def shape_of(estimator: Classifier, X: Any, layout: Layout) -> Shape:
     hidden = tuple(int(width) for width in widths)
     embedding = estimator.embedding_dim
     if embedding == "auto":
-        embedding = _EMBEDDING if sp.issparse(X) and not hidden else None
+        width = _WIDTHS[layout.n_outputs > _FEW_OUTPUTS]
+        embedding = width if sp.issparse(X) and not hidden else None
     return Shape(X.shape[1], int(embedding or 0), hidden, layout.n_outputs)
 
 
@@ -158,11 +160,12 @@ def rows_to_expect(n_rows: int) -> int:
     return max(n_rows, _LIKELY)
 
 
-def batch_size_of(estimator: Classifier, n_rows: int) -> int:
+def batch_size_of(estimator: Classifier, shape: Shape, n_rows: int) -> int:
     """Rows per step."""
     if estimator.batch_size != "auto":
         return int(estimator.batch_size)
-    few, many = min(max(n_rows // 20, 8), _BATCH), min(n_rows // 256, 4096)
+    usual = _BATCH_EMBEDDED if _between(shape) == "embedding" else _BATCH
+    few, many = min(max(n_rows // 20, 8), usual), min(n_rows // 256, 4096)
     return max(few, many)
 
 
@@ -255,7 +258,8 @@ def fit_network(
     if estimator.validation_fraction:
         rng = np.random.default_rng(seed)
         rows, held_out = _hold_out(rows, estimator.validation_fraction, groups, rng)
-    size = batch_size_of(estimator, len(rows))
+    shape = shape_of(estimator, rows.X, layout)
+    size = batch_size_of(estimator, shape, len(rows))
     mine, cuts = cut(len(rows), size, team)
     n_steps = len(cuts) - 1
 

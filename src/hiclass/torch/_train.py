@@ -304,11 +304,11 @@ class Trainer:
     def _learn(self, batch: Batch | None, n_rows: int | None = None) -> Tensor:
         """Learn a batch with the current learning rate."""
         team, n_rows = self.settings.team, n_rows or (batch.n_rows if batch else 1)
-        total = torch.zeros((), device=self.device)
+        total = None
         if batch is not None and batch.n_rows:
             losses = self._losses(batch, training=True).sum()
             (losses / n_rows).backward()
-            total += losses.detach()
+            total = losses.detach()
         if self._pull is not None:
             weight = self.weights[f"{self.shape.last}.weight"]
             pull = self._pull(weight.T if self.shape.is_linear else weight)
@@ -316,8 +316,9 @@ class Trainer:
         self._finish_gradients(team)
         for optimiser in self._optimisers:
             optimiser.step()
-            optimiser.zero_grad(set_to_none=True)
-        return total
+        for weight in self.weights.values():
+            weight.grad = None
+        return torch.zeros((), device=self.device) if total is None else total
 
     def _finish_gradients(self, team: Team) -> None:
         """Sum the gradients of all processes, clip them, and add the penalty."""
