@@ -77,7 +77,7 @@ def test_conditional_losses_and_probabilities_are_what_they_are_defined_as(y, se
     looked_up.looks_up = True
     losses = [PathLoss(layout, cpu), looked_up, GroupLoss(layout, cpu)]
     for loss in (*losses, make_loss(layout, cpu, behind_hidden=True)):
-        found = loss(Outputs(tensor), None, target)
+        found = loss(Outputs(tensor), tensor, target)
         np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-4, atol=1e-4)
         gradients.append(torch.autograd.grad(found.sum(), tensor)[0].numpy())
         np.testing.assert_allclose(gradients[-1], gradients[0], atol=1e-5)
@@ -220,3 +220,33 @@ def test_few_and_many_weights_are_trained_alike():
             scores.append(model.score(X, y))
             assert model.partial_fit(X, y).partial_fit(X, y).n_epochs_ == model.n_epochs_
     assert min(scores) > 0.9
+
+
+@pytest.mark.parametrize("recursive", [False, True])
+def test_the_loss_of_large_steps_and_its_gradient_are_those_of_small_ones(recursive, monkeypatch):
+    import torch
+
+    from hiclass.torch import _losses
+    from hiclass.torch._layout import leaf_layout
+    from hiclass.torch._network import LastLayer, Shape
+
+    hierarchy, nodes = tree_of([["a", "x"], ["a", "y"], ["b", "z"], ["c"]])
+    options = find_options(TreeIndex(hierarchy, nodes), leaf_only=False)
+    layout = leaf_layout(hierarchy, options, recursive=recursive)
+    shape = Shape(1, 3, (), layout.n_outputs)
+    generator = torch.Generator().manual_seed(0)
+    target = (torch.from_numpy(layout.first[nodes[[0, 3, 3, 1, 2]]]),)
+    start = [torch.randn(size, generator=generator) for size in ((5, 3), (layout.n_outputs, 3))]
+    start[0][1] *= 500  # exponentials that would overflow
+    found = []
+    for large in (False, True):
+        monkeypatch.setattr(_losses, "_LARGE", 0 if large else 1 << 22)
+        x, weight = (part.clone().requires_grad_() for part in start)
+        bias = torch.linspace(-1, 1, layout.n_outputs).requires_grad_()
+        last = LastLayer({"1.weight": weight, "1.bias": bias}, shape)
+        loss = _losses.make_loss(layout, torch.device("cpu"), behind_hidden=True)(last, x, target)
+        assert type(loss.grad_fn).__name__.startswith("_LogLossInPlace") == large
+        (loss * torch.arange(5)).sum().backward()
+        found.append([loss.detach(), x.grad, weight.grad, bias.grad])
+    for small, large in zip(*found, strict=True):
+        torch.testing.assert_close(large, small)

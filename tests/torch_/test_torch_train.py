@@ -258,3 +258,36 @@ def test_steps_of_a_stream_are_whole_at_first_and_then_smaller_and_smaller():
     # After training with steps that fall to zero, they have a tenth at most.
     assert settling(settled(0)) == 0.1
     assert settling(settled(100 * n)) == 0.01
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "sets", "runs"])
+def test_steps_with_many_outputs_are_computed_in_parts(kind, hard, monkeypatch):
+    from hiclass.torch import _losses, _train
+
+    X, y = hard
+    weights = np.random.default_rng(0).random(len(y))
+    params = {"max_epochs": 3, "batch_size": 64}
+    if kind == "sparse":
+        X = sp.csr_matrix(np.where(X > 0, X, 0))
+    elif kind == "runs":
+        y = y.copy()
+        y[::7, 1:] = ""
+        params["leaf_only"] = True
+    elif kind == "sets":
+        y, params["multi_label"] = [[tuple(path)] for path in y.tolist()], True
+    whole = network(**params).fit(X, y, sample_weight=weights)
+    seen = []
+    losses = _train.Trainer._losses
+
+    def counting(self, batch, *, training):
+        seen.append(batch.n_rows)
+        return losses(self, batch, training=training)
+
+    monkeypatch.setattr(_train.Trainer, "_losses", counting)
+    monkeypatch.setattr(_train, "_MOST_OUTPUTS", 70)
+    monkeypatch.setattr(_losses, "_LARGE", 0)
+    parts = network(**params).fit(X, y, sample_weight=weights)
+    assert max(seen) < 20
+    np.testing.assert_allclose(parts.loss_curve_, whole.loss_curve_, rtol=1e-4)
+    a, b = (model.predict_node_proba(X) for model in (whole, parts))
+    np.testing.assert_allclose(a, b, atol=1e-4)

@@ -63,6 +63,22 @@ class Batch:
         """The same on a device."""
         return self.map(lambda tensor: tensor.to(device))
 
+    def parts(self, n_rows: int) -> Iterator[Batch]:
+        """The same rows in batches of at most ``n_rows``."""
+        if self.n_rows <= n_rows:
+            yield self
+            return
+        for first in range(0, self.n_rows, n_rows):
+            last = min(first + n_rows, self.n_rows)
+            rows = tuple(part[first:last] for part in self.rows)
+            if len(self.rows) == 3:
+                indices, offsets, values = self.rows
+                start, end = int(offsets[first]), int(offsets[last])
+                rows = indices[start:end], offsets[first : last + 1] - start, values[start:end]
+            target = tuple(part[first:last] for part in self.target)
+            weight = None if self.weight is None else self.weight[first:last]
+            yield replace(self, rows=rows, target=target, weight=weight, n_rows=last - first)
+
 
 @dataclass(frozen=True)
 class Rows:

@@ -26,6 +26,8 @@ Tensor = Any  # torch is not installed where types are checked
 _NEVER = -1e30
 #: Behind a hidden layer, computing one output alone costs this many times its share of all outputs.
 _LOOKUP_COST = 24
+#: With more outputs than this in a step, memory limits the speed on a CPU.
+_LARGE = 1 << 22
 
 
 def on_device(array: Any, device: Any) -> Tensor:
@@ -37,7 +39,7 @@ def on_device(array: Any, device: Any) -> Tensor:
 def make_loss(layout: Any, device: Any, *, behind_hidden: bool) -> Any:
     """The loss for a layout: an object that takes what the last layer gets and a batch."""
     if len(layout.group_start) == 2:  # one softmax
-        return LeafLoss(layout)
+        return LeafLoss(layout, in_place=behind_hidden and device.type == "cpu")
     paths = PathLoss(layout, device)
     if behind_hidden and paths.width * _LOOKUP_COST < layout.n_outputs and device.type == "cpu":
         paths.looks_up = True
@@ -104,10 +106,15 @@ class GroupLoss:
 class LeafLoss:
     """Log loss of the final class; of all of them below a node, for a row known that far only."""
 
-    def __init__(self, layout: TreeLayout) -> None:
+    def __init__(self, layout: TreeLayout, *, in_place: bool = False) -> None:
         self._n_final = len(layout.ends)
+        self._in_place = in_place
 
     def __call__(self, last: Any, hidden: Tensor, target: tuple[Tensor, ...]) -> Tensor:
+        if self._in_place and len(target) == 1 and self._is_large(hidden):
+            weight, bias = last.weights
+            parts = weight[: self._n_final], bias[: self._n_final]
+            return _LogLossInPlace.apply(hidden, *parts, target[0])
         z = last.all(hidden)
         if z.shape[1] > self._n_final:
             z = z[:, : self._n_final]
@@ -118,6 +125,34 @@ class LeafLoss:
         place = torch.arange(self._n_final, device=z.device)
         outside = (place < first.unsqueeze(1)) | (place >= beyond.unsqueeze(1))
         return z.logsumexp(dim=1) - z.masked_fill(outside, _NEVER).logsumexp(dim=1)
+
+    def _is_large(self, hidden: Tensor) -> bool:
+        """Whether memory limits the speed; not in mixed precision."""
+        return len(hidden) * self._n_final > _LARGE and not torch.is_autocast_enabled("cpu")
+
+
+class _LogLossInPlace(torch.autograd.Function):
+    """Log loss after a linear layer, in the memory of its outputs: four times less than otherwise.
+
+    It supports a single backward pass.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, target: Tensor) -> Any:
+        z = F.linear(x, weight, bias)
+        own, top = z.gather(1, target.unsqueeze(1)).squeeze(1), z.amax(dim=1)
+        total = z.sub_(top.unsqueeze(1)).exp_().sum(dim=1)
+        ctx.save_for_backward(x, weight, target, total)
+        ctx.exponentials = z
+        return total.log() + top - own
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        x, weight, target, total = ctx.saved_tensors
+        z, ctx.exponentials = ctx.exponentials, None
+        z.mul_((gradient / total).unsqueeze(1))
+        z.scatter_add_(1, target.unsqueeze(1), -gradient.unsqueeze(1))
+        return z @ weight, z.T @ x, z.sum(dim=0), None
 
 
 def grouped_log_softmax(z: Tensor, group: Tensor, n_groups: int) -> Tensor:

@@ -203,17 +203,17 @@ class LastLayer:
 
     def __init__(self, weights: Weights, shape: Shape) -> None:
         self._is_linear = shape.is_linear
-        self._weight = weights[f"{shape.last}.weight"]
-        self._bias = weights[f"{shape.last}.bias"]
+        self.weights = weights[f"{shape.last}.weight"], weights[f"{shape.last}.bias"]
 
     def all(self, x: Tensor) -> Tensor:
         """All outputs."""
-        return x if self._is_linear else F.linear(x, self._weight, self._bias)
+        return x if self._is_linear else F.linear(x, *self.weights)
 
     def some(self, x: Tensor, outputs: Tensor) -> Tensor:
         """Some outputs of every row, by their numbers."""
-        weight = F.embedding(outputs, self._weight)
-        return torch.bmm(weight, x.unsqueeze(2)).squeeze(2) + self._bias[outputs]
+        weight, bias = self.weights
+        some = F.embedding(outputs, weight)
+        return torch.bmm(some, x.unsqueeze(2)).squeeze(2) + bias[outputs]
 
 
 # -- fitted networks ---------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -25,6 +26,8 @@ Tensor = Any
 
 #: With more weights than this in the first layer, a small batch changes few of them.
 _MANY_WEIGHTS = 1 << 20
+#: On a CPU, the outputs of a step are computed for some rows at a time: at most this many numbers.
+_MOST_OUTPUTS = 1 << 25
 
 
 class LossError(ValueError, FloatingPointError):
@@ -124,6 +127,9 @@ class Trainer:
             for name, value in weights.items()
         }
         self._loss = make_loss(self.layout, self.device, behind_hidden=not self.shape.is_linear)
+        in_parts = self.device.type == "cpu" and not getattr(self._loss, "looks_up", False)
+        n_outputs = max(self.shape.n_outputs, 1)
+        self._at_once = max(1, _MOST_OUTPUTS // n_outputs) if in_parts else sys.maxsize
         pulls = settings.recursive and settings.penalty > 0
         self._pull = RecursivePenalty(self.layout, self.device) if pulls else None
         self._mean, self._factor = (
@@ -305,10 +311,10 @@ class Trainer:
         """Learn a batch with the current learning rate."""
         team, n_rows = self.settings.team, n_rows or (batch.n_rows if batch else 1)
         total = None
-        if batch is not None and batch.n_rows:
-            losses = self._losses(batch, training=True).sum()
+        for part in batch.parts(self._at_once) if batch is not None and batch.n_rows else ():
+            losses = self._losses(part, training=True).sum()
             (losses / n_rows).backward()
-            total = losses.detach()
+            total = losses.detach() if total is None else total + losses.detach()
         if self._pull is not None:
             weight = self.weights[f"{self.shape.last}.weight"]
             pull = self._pull(weight.T if self.shape.is_linear else weight)
