@@ -26,7 +26,9 @@ processor seconds of a fit in one thread, for ``--seeds`` seeds, by turns, each 
     python network_defaults.py --data DATA --calls --output results/network_defaults.json
 
 fits half of the training rows of cfpb and clinc150, calls ``partial_fit`` 20 times with 20 other
-rows, and scores a quarter of the training rows after every call.
+rows, and scores a quarter of the training rows after every call. Then it learns three quarters of
+the training rows of every text in one, three and five passes, by ``fit_batches`` and by calls of
+``partial_fit`` with 384 rows, and scores the rest.
 """
 
 import argparse
@@ -43,7 +45,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from _common import table, write_json, write_section
-from global_models import machine, prepare
 from scipy import stats
 
 RESULT = Path(__file__).parent / "results" / "network_defaults.json"
@@ -167,6 +168,7 @@ def run_set(
     part = result["sets"].setdefault(
         name, {"n_rows": n_rows, "n_features": X.shape[1], "kind": kind, "hF": {}}
     )
+    part["device"] = device
     part["n_leaves"] = len({tuple(path) for path in y.tolist()})
     for setting, params in grid(X[train], y[train]).items():
         if setting in part["hF"]:
@@ -213,6 +215,8 @@ def fit_once(file: str, seed: int, params: dict[str, Any]) -> dict[str, float]:
 
 def run_before(options: argparse.Namespace, result: dict[str, Any]) -> None:
     """All versions with all seeds, on every set of texts."""
+    from global_models import prepare
+
     own = Path(__file__).resolve().parents[1] / "src"
 
     def child(file: Path, version: str, seed: int) -> dict[str, float]:
@@ -266,14 +270,45 @@ def learn_calls(file: str, seed: int) -> list[float]:
     return [round(float(score), 4) for score in scores]
 
 
+def learn_passes(file: str, seed: int, n_passes: int) -> dict[str, float]:
+    """The hF of held-out rows after passes over the others, by ``fit_batches`` and by calls."""
+    from hiclass.torch import HierarchicalSoftmaxClassifier
+
+    with np.load(file) as data:
+        X = sp.csr_matrix((data["data"], data["indices"], data["indptr"]), data["shape"])
+        y, train = data["y"].astype(object), data["train"]
+    X, y = X[train], y[train]
+    held_out, rest = np.split(np.random.default_rng(seed).permutation(len(y)), [len(y) // 4])
+    pieces = np.split(rest, range(384, len(rest), 384))
+    batches = [(X[rows], y[rows]) for rows in pieces]
+    params = {"device": "cpu", "random_state": seed}
+    stream = HierarchicalSoftmaxClassifier(**params, max_epochs=n_passes)
+    stream.fit_batches(batches, classes=y)
+    calls = HierarchicalSoftmaxClassifier(**params).partial_fit(*batches[0], classes=y)
+    for batch in (batches * n_passes)[1:]:
+        calls.partial_fit(*batch)
+    X, y = X[held_out], y[held_out]
+    models = {"fit_batches": stream, "partial_fit": calls}
+    return {name: round(float(model.score(X, y)), 4) for name, model in models.items()}
+
+
 def run_calls(options: argparse.Namespace, result: dict[str, Any]) -> None:
     """All seeds, on two sets of texts."""
+    from global_models import prepare
+
     with tempfile.TemporaryDirectory() as folder:
         prepare(Path(options.data), Path(folder))
         for name in ("cfpb", "clinc150"):
             file = f"{folder}/{name}.npz"
             scores = [learn_calls(file, seed) for seed in range(options.seeds)]
             result.setdefault("calls", {})[name] = scores
+            write_json(result, options.output)
+        for name in TEXTS:
+            found = {
+                str(n): [learn_passes(f"{folder}/{name}.npz", seed, n) for seed in range(3)]
+                for n in (1, 3, 5)
+            }
+            result.setdefault("passes", {})[name] = found
             write_json(result, options.output)
 
 
@@ -293,6 +328,27 @@ def show_calls(result: dict[str, Any]) -> str:
             )
         )
     header = ("training rows of", "seeds", "worst call", "20 calls, mean", "20 calls, seeds")
+    return table(header, rows)
+
+
+def show_passes(result: dict[str, Any]) -> str:
+    """A row per set and number of passes: both ways, and by how much calls are better."""
+    rows = []
+    for name, by_passes in result["passes"].items():
+        for n, found in by_passes.items():
+            stream, calls = ([row[way] for row in found] for way in ("fit_batches", "partial_fit"))
+            more = 100 * (np.array(calls) - stream)
+            rows.append(
+                (
+                    name,
+                    n,
+                    f"{np.mean(stream):.4f}",
+                    f"{np.mean(calls):.4f}",
+                    f"{more.mean():+.2f}",
+                    f"{more.min():+.2f} to {more.max():+.2f}",
+                )
+            )
+    header = ("training rows of", "passes", "fit_batches", "partial_fit", "points more", "splits")
     return table(header, rows)
 
 
@@ -354,6 +410,7 @@ def write_page(page: str) -> None:
     write_section(page, "network_defaults", show(result))
     write_section(page, "network_texts", show_texts(result))
     write_section(page, "network_calls", show_calls(result))
+    write_section(page, "network_passes", show_passes(result))
 
 
 def main() -> None:
@@ -376,6 +433,8 @@ def main() -> None:
         file, seed, params = options.one
         print(json.dumps(fit_once(file, int(seed), json.loads(params))))
         return
+    from global_models import machine  # not in children, which may use another checkout
+
     result: dict[str, Any] = {"environment": machine(), "sets": {}}
     if options.output and Path(options.output).exists():
         result = json.loads(Path(options.output).read_text())
@@ -385,7 +444,7 @@ def main() -> None:
         return
     if options.calls:
         run_calls(options, result)
-        print(show_calls(result))
+        print(show_calls(result), show_passes(result), sep="\n\n")
         return
     folder = None if options.data is None else Path(options.data)
     for name in options.sets or (*TEXTS, *TABLES, *SIMULATIONS):

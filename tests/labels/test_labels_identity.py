@@ -111,6 +111,14 @@ def test_nodes_are_the_same_by_identity_and_by_value(n_levels, given, monkeypatc
     assert by_identity.format == by_value.format
 
 
+def test_edges_are_read_once_also_where_a_label_is_unknown():
+    y = shared(9000, 4)
+    y[8000] = "unknown"
+    edges = [("top", f"label {i}") for i in range(4)]
+    with pytest.raises(ValueError, match="Row 8000 of y: The hierarchy has no class 'unknown'"):
+        paths.encode(y, iter(edges))
+
+
 def test_a_gap_in_a_path_names_the_row_also_where_rows_are_equal():
     y = np.column_stack([shared(9000, 4, 1), shared(9000, 50, 2)])
     y[8000, 0] = None

@@ -107,6 +107,8 @@ def encode(y: Any, hierarchy: Any = None) -> Target:
     if type(y) is np.ndarray and y.dtype == object and y.ndim in (1, 2) and y.size:
         shared = group_by_identity(y)
         if shared is not None:
+            # Once: edges may be an iterator.
+            hierarchy = None if hierarchy is None else as_hierarchy(hierarchy)
             with suppress(TypeError, ValueError):  # again, with all rows: the message names the row
                 return _encode(y[shared[0]], hierarchy).some(shared[1])
     return _encode(y, hierarchy)

@@ -70,8 +70,10 @@ class Batch:
             return
         for first in range(0, self.n_rows, n_rows):
             last = min(first + n_rows, self.n_rows)
-            rows = tuple(part[first:last] for part in self.rows)
-            if len(self.rows) == 3:
+            rows: tuple[Tensor, ...]
+            if len(self.rows) == 1:
+                rows = (self.rows[0][first:last],)
+            else:
                 indices, offsets, values = self.rows
                 start, end = int(offsets[first]), int(offsets[last])
                 rows = indices[start:end], offsets[first : last + 1] - start, values[start:end]

@@ -52,7 +52,7 @@ _BATCH, _BATCH_EMBEDDED = 384, 448
 #: The expected number of rows of a stream.
 _LIKELY = 1 << 14
 #: After this many rows, the steps of partial_fit become smaller.
-_SETTLED = 7 << 10
+_SETTLED = 8 << 10
 #: After fit, whose steps decrease to zero, partial_fit uses at most this share of the rate.
 _AFTER_FIT = 0.1
 
