@@ -73,6 +73,35 @@ def test_a_training_that_was_killed_goes_on_where_it_was(
 
 
 @pytest.mark.usefixtures("every_step")
+@pytest.mark.parametrize("batches", [False, True])
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("_WIDTHS", (7, 7)), ("_RATES", {"embedding": 0.1}), ("_PENALTIES", {"embedding": (9.0, 1)})],
+)
+def test_a_training_with_other_defaults_is_not_continued(
+    hard, tmp_path, monkeypatch, batches, name, other
+):
+    from scipy.sparse import csr_matrix
+
+    X, y = hard
+    X = csr_matrix(X)
+
+    def fit(**params):
+        model = network(max_epochs=2, **params)
+        if batches:
+            return model.fit_batches([(X, y)] * 10, classes=y)
+        return model.fit(X, y)
+
+    resume = stop_after(monkeypatch, 9)
+    with pytest.raises(KilledError):
+        fit(checkpoint_dir=tmp_path)
+    resume()
+    monkeypatch.setattr(f"hiclass.torch._fit.{name}", other)
+    model = fit(checkpoint_dir=tmp_path)
+    np.testing.assert_array_equal(model.predict_node_proba(X), fit().predict_node_proba(X))
+
+
+@pytest.mark.usefixtures("every_step")
 @pytest.mark.parametrize("n_steps", [3, 6, 8, 13])
 def test_a_stream_that_was_killed_goes_on_where_it_was(hard, tmp_path, monkeypatch, n_steps):
     X, y = hard

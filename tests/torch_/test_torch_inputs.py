@@ -111,3 +111,18 @@ def test_the_scale_of_features_does_not_matter(hard):
     expected = network().fit(sparse, y).predict_node_proba(sparse)
     found = network().fit(sparse * 100, y).predict_node_proba(sparse * 100)
     np.testing.assert_allclose(found, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_rows_in_reverse_order_are_read_without_a_copy_by_the_user(hard, many, monkeypatch):
+    if many:
+        monkeypatch.setattr("hiclass.torch._batches._MANY", 1)
+    X, y = hard
+    X = X.astype(np.float32)
+    for turned in (X[::-1], X[:, ::-1], np.flip(X)):
+        plain, labels = turned.copy(), y if turned[0, 0] == X[0, -1] else y[::-1]
+        expected = network(max_epochs=2).fit(plain, labels)
+        model = network(max_epochs=2).fit(turned, labels)
+        np.testing.assert_array_equal(model.predict(turned), expected.predict(plain))
+        np.testing.assert_array_equal(model.predict(turned[:1]), expected.predict(plain[:1]))
+        assert model.partial_fit(turned, labels).n_epochs_ == 3

@@ -250,3 +250,28 @@ def test_the_loss_of_large_steps_and_its_gradient_are_those_of_small_ones(recurs
         found.append([loss.detach(), x.grad, weight.grad, bias.grad])
     for small, large in zip(*found, strict=True):
         torch.testing.assert_close(large, small)
+
+
+def test_a_small_loss_of_a_large_step_has_all_its_digits():
+    import torch
+    import torch.nn.functional as F  # noqa: N812
+
+    from hiclass.torch._losses import _LogLossInPlace
+
+    x, weight = torch.tensor([[1000.0]]), torch.tensor([[1.0], [0.99], [0.985]])
+    target = torch.tensor([0])
+    exact = F.cross_entropy((x @ weight.T).double(), target)  # 0.00004570...
+    found = _LogLossInPlace.apply(x, weight.requires_grad_(), torch.zeros(3), target)
+    torch.testing.assert_close(found[0].double(), exact, rtol=1e-2, atol=0)
+
+
+def test_the_loss_of_large_steps_refuses_a_second_backward_pass():
+    import torch
+
+    from hiclass.torch._losses import _LogLossInPlace
+
+    weight = torch.ones(3, 2).requires_grad_()
+    loss = _LogLossInPlace.apply(torch.ones(1, 2), weight, torch.zeros(3), torch.tensor([0]))
+    loss.sum().backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="overwritten by an earlier backward pass"):
+        loss.sum().backward()

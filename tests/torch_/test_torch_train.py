@@ -77,7 +77,8 @@ def test_the_best_weights_are_those_of_the_best_epoch(hard):
     X, y = hard
     model = network(validation_fraction=0.3, max_epochs=1, hidden_layers=(8,)).fit(X, y)
     layout = model._network().layout
-    trainer = start(model, layout, Rows(X.astype(np.float32), None, layout, None), 0)
+    rows = Rows(X.astype(np.float32), None, layout, None)
+    trainer = start(model, model._network().shape, layout, rows, 0)
     losses = iter([3.0, 1.0, 2.0, 2.0])
     kept = []
 
@@ -152,8 +153,12 @@ def test_an_error_about_memory_names_a_batch_size(hard, monkeypatch):
             raise error
 
         monkeypatch.setattr(Trainer, "step", fails)
-        with pytest.raises(MemoryError, match=r"step with 100 rows does not fit.*batch_size=50,"):
+        with pytest.raises(MemoryError, match=r"100 rows of a step do not.*batch_size=50,"):
             network(batch_size=100).fit(X, y)
+    # Larger steps are computed in parts, so only steps that are smaller than a part need less.
+    monkeypatch.setattr(Trainer, "_rows_at_once", lambda self: 10)
+    with pytest.raises(MemoryError, match=r"10 rows of a step do not.*batch_size=5,"):
+        network(batch_size=100).fit(X, y)
     monkeypatch.setattr(Trainer, "step", lambda *args: (_ for _ in ()).throw(RuntimeError("else")))
     with pytest.raises(RuntimeError, match=r"^else$"):
         network().fit(X, y)
@@ -251,9 +256,9 @@ def test_the_number_of_rows_per_step_grows_with_the_rows(n_rows, embedded, plain
 
 
 def test_steps_of_a_stream_are_whole_at_first_and_then_smaller_and_smaller():
-    from hiclass.torch._fit import settled, settling
+    from hiclass.torch._fit import _SETTLED, settled, settling
 
-    n = 7168
+    n = _SETTLED
     assert [settling(k * n) for k in (0, 0.5, 1, 2, 10)] == [1, 1, 1, 0.5, 0.1]
     # After training with steps that fall to zero, they have a tenth at most.
     assert settling(settled(0)) == 0.1
@@ -284,10 +289,32 @@ def test_steps_with_many_outputs_are_computed_in_parts(kind, hard, monkeypatch):
         return losses(self, batch, training=training)
 
     monkeypatch.setattr(_train.Trainer, "_losses", counting)
-    monkeypatch.setattr(_train, "_MOST_OUTPUTS", 70)
+    monkeypatch.setattr(_train.Trainer, "_rows_at_once", lambda self: 10)
     monkeypatch.setattr(_losses, "_LARGE", 0)
     parts = network(**params).fit(X, y, sample_weight=weights)
     assert max(seen) < 20
     np.testing.assert_allclose(parts.loss_curve_, whole.loss_curve_, rtol=1e-4)
     a, b = (model.predict_node_proba(X) for model in (whole, parts))
     np.testing.assert_allclose(a, b, atol=1e-4)
+
+
+@pytest.mark.parametrize("hidden", [(), (3,)])
+def test_parts_of_a_step_are_as_large_as_the_weights_of_the_last_layer(hidden):
+    from hiclass import Hierarchy
+
+    leaves = [f"leaf {i}" for i in range(10_000)]
+    hierarchy = Hierarchy.from_paths([[f"group {i // 100}", leaf] for i, leaf in enumerate(leaves)])
+    X, y = np.eye(40, 5, dtype=np.float32), [["group 0", leaf] for leaf in leaves[:40]]
+    params = {"hierarchy": hierarchy, "hidden_layers": hidden, "leaf_only": True}
+    found = []
+    for loss in ("leaf", "conditional"):
+        trainer = network(loss=loss, **params).partial_fit(X, y)._trainer
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("hiclass.torch._train._MOST_NUMBERS", 40_000)
+            found.append((trainer._rows_at_once(), trainer.shape.n_outputs))
+    (leaf, n_leaf), (conditional, n_conditional) = found
+    assert (n_leaf, n_conditional) == (10_000, 10_100)
+    if not hidden:  # five weights per output are more than 40,000 numbers
+        assert (leaf, conditional) == (5, 5)
+    else:  # the two groups on a path, padded to 100 outputs, with three weights each
+        assert (leaf, conditional) == (4, 40_000 // (2 * 100 * 3))

@@ -15,6 +15,7 @@ import itertools
 import numbers
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -308,11 +309,10 @@ def _encode(column: Any, place: str, name: str) -> Encoded:
 
 def _encode_shared(column: AnyArray, first: IntArray, codes: IntArray, place: str) -> Encoded:
     """Encode rows that share objects: every object once."""
-    try:
+    with suppress(TypeError, ValueError):  # again, with all rows: the message names the row
         ranks, values, missing = _encode_objects(column[first].tolist(), place)
-    except (TypeError, ValueError):  # again, with all rows: the message names the row
-        return _encode_objects(column.tolist(), place)
-    return ranks[codes], values, missing and (int(first[missing[0]]), missing[1])
+        return ranks[codes], values, missing and (int(first[missing[0]]), missing[1])
+    return _encode_objects(column.tolist(), place)
 
 
 def _encode_integers(column: AnyArray) -> tuple[IntArray, AnyArray]:

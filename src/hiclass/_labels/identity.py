@@ -14,13 +14,16 @@ from hiclass._typing import AnyArray, IntArray
 _FEWEST_ROWS = 1 << 18
 #: Whether rows share objects is seen on one row of 16, and on no more than so many.
 _LOOKED_AT = 1 << 12
+#: Groups have at least so many rows on average, or reading by value is faster: of a single object,
+#: and of several.
+_FEWEST_EQUAL, _FEWEST_EQUAL_PATHS = 4, 16
 #: So many rows are grouped at a time: what is computed on the way stays in the cache.
 _BLOCK = 1 << 16
-#: The hash of an address has so many bits.
+#: The hash of a key has so many bits.
 _BITS = 18
 #: An odd number with well-mixed bits (2^64 over the golden ratio).
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
-#: An address that no object has.
+#: An address that no object has. A row of several with this key differs from all known rows.
 _NOWHERE = 1
 
 
@@ -35,8 +38,8 @@ def group_by_identity(rows: AnyArray) -> tuple[IntArray, IntArray] | None:
     Returns
     -------
     tuple or None
-        The first of all rows that are equal, ascending, and by row the place of its equal among
-        them. None where rows are few, or few of them are equal.
+        The first row of every group, ascending; and, by row, the number of its group. None where
+        rows are few, or few of them are equal.
     """
     n = len(rows)
     if n < _FEWEST_ROWS:
@@ -44,18 +47,19 @@ def group_by_identity(rows: AnyArray) -> tuple[IntArray, IntArray] | None:
     some = _keys(_addresses(rows[:: max(16, n // _LOOKED_AT)]))
     if len(np.unique(some)) > 0.9 * len(some):
         return None
-    groups = _Groups()
-    known = np.empty((0, 1 if rows.ndim == 1 else rows.shape[1]), dtype=np.uint64)
+    groups, n_columns = _Groups(), 1 if rows.ndim == 1 else rows.shape[1]
+    most = n // (_FEWEST_EQUAL if n_columns == 1 else _FEWEST_EQUAL_PATHS)
+    known = np.zeros((most if n_columns > 1 else 0, n_columns), dtype=np.uint64)
     codes = np.empty(n, dtype=np.intp)
     for start in range(0, n, _BLOCK):
         block = slice(start, start + _BLOCK)
-        own = _addresses(rows[block])
+        own, n_known = _addresses(rows[block]), len(groups.first)
         codes[block] = groups.codes(_keys(own), start)
-        if len(groups.first) > n // 4:
+        if len(groups.first) > most:
             return None
-        if known.shape[1] > 1:  # different rows may have equal keys
-            new = np.array(groups.first[len(known) :], dtype=np.intp) - start
-            known = np.concatenate([known, own[new]]) if len(new) else known
+        if n_columns > 1:  # different rows may have equal keys
+            new = np.array(groups.first[n_known:], dtype=np.intp) - start
+            known[n_known : len(groups.first)] = own[new]
             if (known[codes[block]] != own).any():
                 return None
     return np.array(groups.first, dtype=np.intp), codes

@@ -170,6 +170,12 @@ def make_rows(X: Any, target: Any, layout: Layout, sample_weight: Any) -> Rows:
     return Rows(X, layout.select(target), layout, weights)
 
 
+def forwards(X: Any) -> Any:
+    """The same rows without negative strides, which PyTorch does not support."""
+    is_reversed = isinstance(X, np.ndarray) and any(step < 0 for step in X.strides)
+    return X.copy() if is_reversed else X
+
+
 def surely_finite(X: Any) -> bool:
     """Whether the sum of many dense rows, computed by all threads, is finite."""
     if (

@@ -31,7 +31,7 @@ from hiclass._rows import check_weights
 from hiclass._state import CalibratedSetModels
 from hiclass._targets.paths import check_n_labels
 from hiclass.model_selection import read_groups
-from hiclass.torch._batches import batch_weights, is_plain, surely_finite
+from hiclass.torch._batches import batch_weights, forwards, is_plain, surely_finite
 from hiclass.torch._continue import beginning, check_same_network
 from hiclass.torch._feed import Sending
 from hiclass.torch._fit import Trained, as_models, fit_fold, fit_network, learn_rows, mean_one
@@ -500,6 +500,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         known = not reset and "feature_names_in_" not in vars(self)
         if known and is_plain(X, self.n_features_in_):
             return X  # as most batches of a stream: no conversion needed
+        X = forwards(X)
         checked = {"reset": reset, "accept_sparse": "csr", "dtype": np.float32}
         return validate_data(self, X, ensure_all_finite=not surely_finite(X), **checked)
 

@@ -14,7 +14,15 @@ from hiclass._inference.sets import set_node_proba
 from hiclass._targets.sets import SetTarget
 from hiclass._typing import AnyArray, FloatArray, IntArray
 from hiclass.torch._batches import cut, make_rows
-from hiclass.torch._fit import as_models, batch_size_of, draw_seed, layout_of, mean_one, start
+from hiclass.torch._fit import (
+    as_models,
+    batch_size_of,
+    draw_seed,
+    layout_of,
+    mean_one,
+    shape_of,
+    start,
+)
 from hiclass.torch._known import Known
 from hiclass.torch._team import ALONE
 
@@ -84,8 +92,9 @@ def find_epochs(
     layout = layout_of(estimator, known)
     rows = make_rows(X[fitted], some, layout, part)
     seed = draw_seed(estimator)
-    trainer = start(estimator, layout, rows, seed)
-    _, cuts = cut(len(rows), batch_size_of(estimator, trainer.shape, len(rows)), ALONE)
+    shape = shape_of(estimator, rows.X, layout)
+    trainer = start(estimator, shape, layout, rows, seed)
+    _, cuts = cut(len(rows), batch_size_of(estimator, shape, len(rows)), ALONE)
     most = int(estimator.max_epochs)
     best = Epochs(0, -np.inf, np.empty(0))
     due = min(4, most)

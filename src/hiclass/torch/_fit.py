@@ -126,13 +126,12 @@ def settings_of(
     estimator: Classifier, shape: Shape, n_rows: int, *, lazy: bool = False
 ) -> Settings:
     """The settings for training a network with these layers on ``n_rows`` rows."""
-    rate = estimator.learning_rate
     device = find_device(estimator.device)
     precision = estimator.precision
     if precision == "auto":
         precision = "bfloat16" if device.type == "cuda" else "float32"
     return Settings(
-        float(_RATES[_between(shape)] if rate == "auto" else rate),
+        rate_of(estimator, shape),
         penalty_of(estimator, shape, n_rows),
         estimator.recursive,
         float(estimator.dropout),
@@ -142,6 +141,12 @@ def settings_of(
         lazy,
         find_team(estimator.distributed),
     )
+
+
+def rate_of(estimator: Classifier, shape: Shape) -> float:
+    """The initial learning rate."""
+    rate = estimator.learning_rate
+    return float(_RATES[_between(shape)] if rate == "auto" else rate)
 
 
 def penalty_of(estimator: Classifier, shape: Shape, n_rows: int) -> float:
@@ -178,11 +183,24 @@ def course_of(estimator: Classifier, shape: Shape, n_rows: int | None = None) ->
     return Course(int(epochs), estimator.patience, estimator.tol)
 
 
+def automatic(estimator: Classifier, shape: Shape, n_rows: int | None) -> tuple[Any, ...]:
+    """What "auto" stands for: with other defaults, a checkpoint must not be continued."""
+    expected = rows_to_expect(0) if n_rows is None else n_rows
+    return (
+        shape,
+        rate_of(estimator, shape),
+        penalty_of(estimator, shape, expected),
+        batch_size_of(estimator, shape, expected),
+        course_of(estimator, shape, n_rows).max_epochs,
+    )
+
+
 # -- networks in training ----------------------------------------------------------------------
 
 
 def start(
     estimator: Classifier,
+    shape: Shape,
     layout: Layout,
     rows: Rows,
     seed: int,
@@ -194,7 +212,6 @@ def start(
 
     ``n_rows`` is the number of rows that it will learn; the penalty depends on it.
     """
-    shape = shape_of(estimator, rows.X, layout)
     settings = settings_of(estimator, shape, len(rows) if n_rows is None else n_rows, lazy=lazy)
     hidden, inputs = bool(shape.hidden), Inputs()
     size = 1.0
@@ -215,9 +232,15 @@ def resume(before: FittedNetwork, inputs: Inputs, settings: Settings, seed: int)
     return Trainer(before.shape, before.layout, weights, inputs, settings, seed)
 
 
-def warm(estimator: Classifier, layout: Layout, rows: Rows, seed: int, before: Any) -> Trainer:
+def warm(
+    estimator: Classifier,
+    shape: Shape,
+    layout: Layout,
+    rows: Rows,
+    seed: int,
+    before: FittedNetwork,
+) -> Trainer:
     """A network with the weights of the previous fit."""
-    shape = shape_of(estimator, rows.X, layout)
     if before.shape != shape or not same_layout(before.layout, layout):
         raise ValueError(
             "warm_start=True continues with the network of the previous fit, but the classes, the "
@@ -247,9 +270,15 @@ def fit_network(
     """
     known = Known.seen(target, weights, leaf_only=estimator.leaf_only)
     layout = layout_of(estimator, known)
+    shape = shape_of(estimator, X, layout)
     rows, held_out = make_rows(X, target, layout, weights), None
     team = find_team(estimator.distributed)
-    what = {"weights": weights, "groups": groups, "before": before and before.weights}
+    what = {
+        "weights": weights,
+        "groups": groups,
+        "before": before and before.weights,
+        "automatic": automatic(estimator, shape, len(rows)),
+    }
     labels = (layout.select(target), known.hierarchy)
     checkpoint = open_checkpoint(estimator, X, labels, what) if team.rank == 0 else None
     seed = team.share(draw_seed(estimator))
@@ -258,7 +287,6 @@ def fit_network(
     if estimator.validation_fraction:
         rng = np.random.default_rng(seed)
         rows, held_out = _hold_out(rows, estimator.validation_fraction, groups, rng)
-    shape = shape_of(estimator, rows.X, layout)
     size = batch_size_of(estimator, shape, len(rows))
     mine, cuts = cut(len(rows), size, team)
     n_steps = len(cuts) - 1
@@ -271,10 +299,10 @@ def fit_network(
     # Rows are measured later: the many threads for that and those for copies slow each other down.
     ahead = None if sent is None else sent.take()
     if before is None:
-        trainer = start(estimator, layout, rows, seed)
+        trainer = start(estimator, shape, layout, rows, seed)
     else:
-        trainer = warm(estimator, layout, rows, seed, before)
-    course = course_of(estimator, trainer.shape, len(rows))
+        trainer = warm(estimator, shape, layout, rows, seed, before)
+    course = course_of(estimator, shape, len(rows))
     course.keep_on_interrupt = keep_on_interrupt and team.size == 1
     total = n_steps * course.max_epochs
     source = stay_on(rows, trainer.device, trainer.scale, ahead)
@@ -336,8 +364,9 @@ def learn_rows(
         trainer = resume(network, inputs, settings, seed)
     else:
         layout = layout_of(estimator, known)
+        shape = shape_of(estimator, X, layout)
         rows = make_rows(X, target, layout, sample_weight)
-        trainer = start(estimator, layout, rows, seed, n_rows=expected, lazy=True)
+        trainer = start(estimator, shape, layout, rows, seed, n_rows=expected, lazy=True)
     n_before = past["n_learned"]
     if n_before is None:  # after fit, or unknown in an old file
         n_before = 0 if network is None else settled(n_rows)

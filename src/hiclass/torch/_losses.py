@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
+from torch.autograd.function import once_differentiable
 
 from hiclass.torch._layout import Layout, SetLayout, TreeLayout
 
@@ -36,20 +37,31 @@ def on_device(array: Any, device: Any) -> Tensor:
 
 
 @singledispatch
-def make_loss(layout: Any, device: Any, *, behind_hidden: bool) -> Any:
-    """The loss for a layout: an object that takes what the last layer gets and a batch."""
+def make_loss(layout: Any, device: Any, *, behind_hidden: bool, half: bool = False) -> Any:
+    """The loss for a layout: an object that takes what the last layer gets and a batch.
+
+    ``half`` is whether products are computed in bfloat16.
+    """
+    on_cpu = behind_hidden and device.type == "cpu"
     if len(layout.group_start) == 2:  # one softmax
-        return LeafLoss(layout, in_place=behind_hidden and device.type == "cpu")
+        return LeafLoss(layout, in_place=on_cpu and not half)
     paths = PathLoss(layout, device)
-    if behind_hidden and paths.width * _LOOKUP_COST < layout.n_outputs and device.type == "cpu":
+    if on_cpu and paths.width * _LOOKUP_COST < layout.n_outputs:
         paths.looks_up = True
         return paths
     return paths if paths.width <= 2 * layout.n_outputs else GroupLoss(layout, device)
 
 
 @make_loss.register
-def _of_sets(layout: SetLayout, device: Any, *, behind_hidden: bool) -> Any:
+def _of_sets(layout: SetLayout, device: Any, *, behind_hidden: bool, half: bool = False) -> Any:
     return SetLoss(layout, device)
+
+
+def numbers_per_row(loss: Any, n_outputs: int, n_hidden: int) -> int:
+    """How many numbers a loss needs for a row: all outputs, or the weights that it looks up."""
+    if isinstance(loss, PathLoss) and loss.looks_up:
+        return loss.width * n_hidden
+    return n_outputs
 
 
 # -- one final class per row -------------------------------------------------------------------
@@ -111,7 +123,7 @@ class LeafLoss:
         self._in_place = in_place
 
     def __call__(self, last: Any, hidden: Tensor, target: tuple[Tensor, ...]) -> Tensor:
-        if self._in_place and len(target) == 1 and self._is_large(hidden):
+        if self._in_place and len(target) == 1 and len(hidden) * self._n_final > _LARGE:
             weight, bias = last.weights
             parts = weight[: self._n_final], bias[: self._n_final]
             return _LogLossInPlace.apply(hidden, *parts, target[0])
@@ -125,10 +137,6 @@ class LeafLoss:
         place = torch.arange(self._n_final, device=z.device)
         outside = (place < first.unsqueeze(1)) | (place >= beyond.unsqueeze(1))
         return z.logsumexp(dim=1) - z.masked_fill(outside, _NEVER).logsumexp(dim=1)
-
-    def _is_large(self, hidden: Tensor) -> bool:
-        """Whether memory limits the speed; not in mixed precision."""
-        return len(hidden) * self._n_final > _LARGE and not torch.is_autocast_enabled("cpu")
 
 
 class _LogLossInPlace(torch.autograd.Function):
@@ -144,12 +152,15 @@ class _LogLossInPlace(torch.autograd.Function):
         total = z.sub_(top.unsqueeze(1)).exp_().sum(dim=1)
         ctx.save_for_backward(x, weight, target, total)
         ctx.exponentials = z
-        return total.log() + top - own
+        return total.log() + (top - own)  # a small loss beside large outputs keeps its digits
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> Any:
         x, weight, target, total = ctx.saved_tensors
         z, ctx.exponentials = ctx.exponentials, None
+        if z is None:
+            raise RuntimeError("The outputs have been overwritten by an earlier backward pass.")
         z.mul_((gradient / total).unsqueeze(1))
         z.scatter_add_(1, target.unsqueeze(1), -gradient.unsqueeze(1))
         return z @ weight, z.T @ x, z.sum(dim=0), None

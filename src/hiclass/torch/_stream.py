@@ -22,12 +22,14 @@ from hiclass.torch._checkpoint import open_checkpoint
 from hiclass.torch._course import AfterStep
 from hiclass.torch._fit import (
     Trained,
+    automatic,
     course_of,
     draw_seed,
     layout_of,
     penalty_of,
     rows_to_expect,
     settled,
+    shape_of,
     small_step,
     start,
 )
@@ -269,15 +271,20 @@ def fit_stream(
     """
     X, target, sample_weight = first
     layout = layout_of(estimator, known)
-    what = {"weights": sample_weight, "validation": validation}
+    shape = shape_of(estimator, X, layout)
+    what = {
+        "weights": sample_weight,
+        "validation": validation,
+        "automatic": automatic(estimator, shape, None),
+    }
     labels = (layout.select(target), known.hierarchy)
     team = find_team(estimator.distributed)
     checkpoint = open_checkpoint(estimator, X, labels, what) if team.rank == 0 else None
     state = None if checkpoint is None else checkpoint.state
     seed = team.share(draw_seed(estimator) if state is None else state["more"]["seed"])
     rows = make_rows(X, target, layout, sample_weight)
-    trainer = start(estimator, layout, rows, seed, n_rows=rows_to_expect(0))
-    course = course_of(estimator, trainer.shape)
+    trainer = start(estimator, shape, layout, rows, seed, n_rows=rows_to_expect(0))
+    course = course_of(estimator, shape)
     course.keep_on_interrupt = team.size == 1
     encode_y = encoder_of(known, format, estimator, remembers=True)
     counts = Counts(known)
@@ -311,7 +318,7 @@ def fit_stream(
         if i == 0:
             counts.reset()
         else:
-            trainer.set_penalty(penalty_of(estimator, trainer.shape, counts.n_rows))
+            trainer.set_penalty(penalty_of(estimator, shape, counts.n_rows))
         loss = trainer.epoch(
             batches(i, begun.n_steps),
             partial(rate, i),

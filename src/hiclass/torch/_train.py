@@ -16,7 +16,7 @@ from hiclass.torch._batches import Batch, Rows
 from hiclass.torch._feed import prefetched
 from hiclass.torch._inputs import Inputs
 from hiclass.torch._layout import Layout
-from hiclass.torch._losses import RecursivePenalty, make_loss, on_device
+from hiclass.torch._losses import RecursivePenalty, make_loss, numbers_per_row, on_device
 from hiclass.torch._network import LastLayer, Shape, Weights, first_layer, hidden_layers
 from hiclass.torch._packed import Packed, unpacked
 from hiclass.torch._replay import Replays, cuda_graphs
@@ -26,8 +26,9 @@ Tensor = Any
 
 #: With more weights than this in the first layer, a small batch changes few of them.
 _MANY_WEIGHTS = 1 << 20
-#: On a CPU, the outputs of a step are computed for some rows at a time: at most this many numbers.
-_MOST_OUTPUTS = 1 << 25
+#: On a CPU, a step is computed for some rows at a time, so that their outputs are at most this many
+#: numbers, or as many as the weights of the last layer.
+_MOST_NUMBERS = 1 << 25
 
 
 class LossError(ValueError, FloatingPointError):
@@ -126,10 +127,13 @@ class Trainer:
             name: value.detach().to(self.device, copy=True).requires_grad_()
             for name, value in weights.items()
         }
-        self._loss = make_loss(self.layout, self.device, behind_hidden=not self.shape.is_linear)
-        in_parts = self.device.type == "cpu" and not getattr(self._loss, "looks_up", False)
-        n_outputs = max(self.shape.n_outputs, 1)
-        self._at_once = max(1, _MOST_OUTPUTS // n_outputs) if in_parts else sys.maxsize
+        self._loss = make_loss(
+            self.layout,
+            self.device,
+            behind_hidden=not self.shape.is_linear,
+            half=settings.half,
+        )
+        self._at_once = self._rows_at_once() if self.device.type == "cpu" else sys.maxsize
         pulls = settings.recursive and settings.penalty > 0
         self._pull = RecursivePenalty(self.layout, self.device) if pulls else None
         self._mean, self._factor = (
@@ -146,6 +150,13 @@ class Trainer:
         self._optimisers = self._make_optimisers()
         self._rate: float | None = None
         self._forget_steps()
+
+    def _rows_at_once(self) -> int:
+        """How many rows of a step are computed together on a CPU."""
+        n_hidden = 0 if self.shape.is_linear else self.shape.widths[-1]
+        n_numbers = numbers_per_row(self._loss, self.shape.n_outputs, n_hidden)
+        most = max(_MOST_NUMBERS, self.weights[f"{self.shape.last}.weight"].numel())
+        return max(1, most // max(n_numbers, 1))
 
     def _forget_steps(self) -> None:
         """Discard recorded steps, which use tensors that have been replaced."""
@@ -387,7 +398,7 @@ class Trainer:
         with self._on_device(batches, thread=thread, resident=resident) as ready:
             for batch, n_step in self._together(iter(ready)):
                 if batch is None or not batch.is_void or self.settings.team.size > 1:
-                    with explaining_lack_of_memory(batch):
+                    with self._explaining_lack_of_memory(batch):
                         total += self.step(batch, rate(n_steps, n_step), n_step)
                 n_rows += n_step
                 n_steps += 1
@@ -402,6 +413,21 @@ class Trainer:
                 f"{self.settings.learning_rate:.3g}. Use a smaller learning_rate, and scale X."
             )
         return loss
+
+    @contextmanager
+    def _explaining_lack_of_memory(self, batch: Batch | Packed | None) -> Iterator[None]:
+        """Suggest a smaller batch size in errors about memory."""
+        try:
+            yield
+        except (torch.OutOfMemoryError, RuntimeError) as error:
+            n_rows = 0 if batch is None else min(batch.n_rows, self._at_once)
+            if n_rows < 2 or not _is_lack_of_memory(error):
+                raise
+            raise MemoryError(
+                f"{n_rows:,} rows of a step do not fit into memory together "
+                f"({str(error).splitlines()[0]}). Try batch_size={n_rows // 2}, or batches of that "
+                f"many rows, or fewer hidden_layers."
+            ) from error
 
     def _together(
         self, batches: Iterator[Batch | Packed]
@@ -454,22 +480,6 @@ def _clip(weights: list[Tensor], most: float) -> None:
     share = (most / length.clamp(min=torch.finfo(length.dtype).tiny)).clamp(max=1.0)
     for part in parts:
         part.mul_(share)
-
-
-@contextmanager
-def explaining_lack_of_memory(batch: Batch | Packed | None) -> Iterator[None]:
-    """Suggest a smaller batch size in errors about memory."""
-    try:
-        yield
-    except (torch.OutOfMemoryError, RuntimeError) as error:
-        n_rows = 0 if batch is None else batch.n_rows
-        if n_rows < 2 or not _is_lack_of_memory(error):
-            raise
-        raise MemoryError(
-            f"A step with {n_rows:,} rows does not fit into memory "
-            f"({str(error).splitlines()[0]}). Try batch_size={n_rows // 2}, or batches of that "
-            f"many rows, or fewer hidden_layers."
-        ) from error
 
 
 def _is_lack_of_memory(error: BaseException) -> bool:
