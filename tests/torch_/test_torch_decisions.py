@@ -1,5 +1,7 @@
 """Decisions that are computed where the outputs of a network are, against those of the host."""
 
+import subprocess
+import sys
 from contextlib import contextmanager
 from unittest import mock
 
@@ -250,3 +252,29 @@ def test_a_hierarchy_of_one_class_has_one_answer():
     assert model.predict([[3.0]]).tolist() == ["a"]
     assert model.predict_confidence([[3.0]]).tolist() == [[1.0]]
     assert isinstance(model.hierarchy_, Hierarchy)
+
+
+MEMORY = """
+import resource
+import numpy as np
+from hiclass.torch import HierarchicalSoftmaxClassifier
+
+rng = np.random.default_rng(0)
+labels = [f"leaf {i % 1000}" for i in range(2000)]
+model = HierarchicalSoftmaxClassifier(max_epochs=1, random_state=0, device="cpu")
+model.fit(rng.normal(size=(2000, 8)), labels)
+X = rng.normal(size=(250_000, 8)).astype(np.float32)
+model.predict(X[:10_000])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+model.predict(X)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, the unit is not a kilobyte")
+def test_memory_of_predictions_does_not_grow_with_the_number_of_rows():
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True
+    )
+    # All probabilities would be two million kilobytes.
+    assert int(done.stdout) < 400_000

@@ -18,7 +18,7 @@ from hiclass._inference.decodings import Decoding, Wish
 from hiclass._inference.paths import decider_for
 from hiclass._typing import FloatArray, IntArray
 from hiclass.torch._decisions import ON_DEVICE, PathDecisions, SetDecisions, closed_sets
-from hiclass.torch._network import FittedNetwork
+from hiclass.torch._network import FittedNetwork, joined
 
 Tensor = Any
 
@@ -51,7 +51,8 @@ class NetworkPaths:
         """The decision for a chunk of rows, before truncation."""
         with torch.inference_mode():
             pieces = self._outputs(X, decoding)
-            nodes, confidence = _join([self._decisions.decide(decoding, z, wish) for z in pieces])
+            parts = (self._decisions.decide(decoding, z, wish) for z in pieces)
+            nodes, confidence = joined(parts, X.shape[0])
             if wish.only_nodes and not is_set(wish.min_confidence):
                 confidence = confidence[:, :1]
             return Decision(nodes.cpu().numpy(), _checked(confidence.cpu().numpy()))
@@ -59,7 +60,8 @@ class NetworkPaths:
     def best_paths(self, X: Any, k: int) -> tuple[IntArray, FloatArray]:
         """The k most probable final classes and their probabilities; node 0 if there are fewer."""
         with torch.inference_mode():
-            nodes, proba = _join([self._decisions.best_paths(z, k) for z in self._outputs(X)])
+            parts = (self._decisions.best_paths(z, k) for z in self._outputs(X))
+            nodes, proba = joined(parts, X.shape[0])
             missing = (0, k - nodes.shape[1])
             nodes, proba = (torch.nn.functional.pad(part, missing) for part in (nodes, proba))
             return nodes.cpu().numpy(), _checked(proba.cpu().numpy())
@@ -89,13 +91,9 @@ class NetworkSets:
         """One most specific node for every row of a chunk."""
         with torch.inference_mode():
             pieces = self._network.outputs(X, self._n_rows)
-            found = torch.cat([self._decisions.nodes(z, thresholds) for z in pieces])
+            parts = ((self._decisions.nodes(z, thresholds),) for z in pieces)
+            (found,) = joined(parts, X.shape[0])
             return np.asarray(found.cpu().numpy())
-
-
-def _join(parts: list[Any]) -> tuple[Tensor, Tensor]:
-    one, other = (torch.cat(part) for part in zip(*parts, strict=True))
-    return one, other
 
 
 def _checked(proba: FloatArray) -> FloatArray:

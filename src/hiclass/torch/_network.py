@@ -8,7 +8,7 @@ no module object: weights are a dict of tensors, and the functions here are plai
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from itertools import pairwise
@@ -302,7 +302,8 @@ class FittedNetwork:
         proba = self._on_device()[2]
         with torch.inference_mode():
             pieces = self.outputs(X, self.shape.rows_at_once())
-            found = np.concatenate([proba(z).cpu().numpy() for z in pieces])
+            (found,) = joined(((proba(z).cpu(),) for z in pieces), X.shape[0])
+            found = found.numpy()
         if self.first is not None and self.last is not None:
             some = found[:, self.first]
             for j in np.flatnonzero(self.last - self.first > 1).tolist():
@@ -311,6 +312,22 @@ class FittedNetwork:
         if self.layout.of_sets and found.shape[1] == 1:
             return np.hstack([1 - found, found])
         return found
+
+
+def joined(parts: Iterable[tuple[Tensor, ...]], n_rows: int) -> list[Tensor]:
+    """The results of all pieces of ``n_rows`` rows, in one tensor each.
+
+    These are created once. If the small results of every piece were kept, they would lie in the
+    memory that a piece has freed, and the next piece would need other memory.
+    """
+    whole: list[Tensor] = []
+    done = 0
+    for part in parts:
+        whole = whole or [one.new_empty((n_rows, *one.shape[1:])) for one in part]
+        for one, piece in zip(whole, part, strict=True):
+            one[done : done + len(piece)] = piece
+        done += len(part[0])
+    return whole
 
 
 def rows_within(bytes_per_row: int, device: Any) -> int:
