@@ -168,6 +168,9 @@ def run_set(
     part = result["sets"].setdefault(
         name, {"n_rows": n_rows, "n_features": X.shape[1], "kind": kind, "hF": {}}
     )
+    if part["hF"] and part.get("device", "cpu") != device:
+        print(f"{name}: its other settings were run on {part.get('device', 'cpu')}; left out")
+        return
     part["device"] = device
     part["n_leaves"] = len({tuple(path) for path in y.tolist()})
     for setting, params in grid(X[train], y[train]).items():
