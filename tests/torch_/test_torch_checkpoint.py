@@ -76,7 +76,13 @@ def test_a_training_that_was_killed_goes_on_where_it_was(
 @pytest.mark.parametrize("batches", [False, True])
 @pytest.mark.parametrize(
     ("name", "other"),
-    [("_WIDTHS", (7, 7)), ("_RATES", {"embedding": 0.1}), ("_PENALTIES", {"embedding": (9.0, 1)})],
+    [
+        ("_WIDTHS", (7, 7)),
+        ("_RATES", {"embedding": 0.1}),
+        ("_PENALTIES", {"embedding": (9.0, 1)}),
+        ("_BATCH", 100),
+        ("_MOST_FINAL", 1),
+    ],
 )
 def test_a_training_with_other_defaults_is_not_continued(
     hard, tmp_path, monkeypatch, batches, name, other
@@ -87,7 +93,8 @@ def test_a_training_with_other_defaults_is_not_continued(
     X = csr_matrix(X)
 
     def fit(**params):
-        model = network(max_epochs=2, **params)
+        # Recursive: both losses have the same outputs then.
+        model = network(max_epochs=2, recursive=True, **params)
         if batches:
             return model.fit_batches([(X, y)] * 10, classes=y)
         return model.fit(X, y)

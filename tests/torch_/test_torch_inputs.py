@@ -114,14 +114,31 @@ def test_the_scale_of_features_does_not_matter(hard):
 
 
 @pytest.mark.parametrize("many", [False, True])
-def test_rows_in_reverse_order_are_read_without_a_copy_by_the_user(hard, many, monkeypatch):
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_rows_in_reverse_order_are_read_without_a_copy_by_the_user(
+    hard, wrapped, many, monkeypatch
+):
+    class Wrapped:
+        def __init__(self, rows):
+            self.rows, self.shape = rows, rows.shape
+
+        def __array__(self, dtype=None, copy=None):
+            return self.rows
+
+        def __len__(self):
+            return len(self.rows)
+
+        def __getitem__(self, some):
+            return Wrapped(self.rows[some])
+
     if many:
         monkeypatch.setattr("hiclass.torch._batches._MANY", 1)
     X, y = hard
     X = X.astype(np.float32)
-    for turned in (X[::-1], X[:, ::-1], np.flip(X)):
-        plain, labels = turned.copy(), y if turned[0, 0] == X[0, -1] else y[::-1]
+    for turned, labels in ((X[::-1], y[::-1]), (X[:, ::-1], y), (np.flip(X), y[::-1])):
+        plain = turned.copy()
         expected = network(max_epochs=2).fit(plain, labels)
+        turned = Wrapped(turned) if wrapped else turned
         model = network(max_epochs=2).fit(turned, labels)
         np.testing.assert_array_equal(model.predict(turned), expected.predict(plain))
         np.testing.assert_array_equal(model.predict(turned[:1]), expected.predict(plain[:1]))

@@ -76,7 +76,7 @@ def test_conditional_losses_and_probabilities_are_what_they_are_defined_as(y, se
     looked_up = PathLoss(layout, cpu)
     looked_up.looks_up = True
     losses = [PathLoss(layout, cpu), looked_up, GroupLoss(layout, cpu)]
-    for loss in (*losses, make_loss(layout, cpu, behind_hidden=True)):
+    for loss in (*losses, make_loss(layout, cpu, n_hidden=3)):
         found = loss(Outputs(tensor), tensor, target)
         np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-4, atol=1e-4)
         gradients.append(torch.autograd.grad(found.sum(), tensor)[0].numpy())
@@ -244,7 +244,7 @@ def test_the_loss_of_large_steps_and_its_gradient_are_those_of_small_ones(recurs
         x, weight = (part.clone().requires_grad_() for part in start)
         bias = torch.linspace(-1, 1, layout.n_outputs).requires_grad_()
         last = LastLayer({"1.weight": weight, "1.bias": bias}, shape)
-        loss = _losses.make_loss(layout, torch.device("cpu"), behind_hidden=True)(last, x, target)
+        loss = _losses.make_loss(layout, torch.device("cpu"), n_hidden=3)(last, x, target)
         assert type(loss.grad_fn).__name__.startswith("_LogLossInPlace") == large
         (loss * torch.arange(5)).sum().backward()
         found.append([loss.detach(), x.grad, weight.grad, bias.grad])
@@ -252,7 +252,7 @@ def test_the_loss_of_large_steps_and_its_gradient_are_those_of_small_ones(recurs
         torch.testing.assert_close(large, small)
 
 
-def test_a_small_loss_of_a_large_step_has_all_its_digits():
+def test_a_small_loss_of_a_large_step_keeps_its_digits():
     import torch
     import torch.nn.functional as F  # noqa: N812
 
@@ -262,7 +262,7 @@ def test_a_small_loss_of_a_large_step_has_all_its_digits():
     target = torch.tensor([0])
     exact = F.cross_entropy((x @ weight.T).double(), target)  # 0.00004570...
     found = _LogLossInPlace.apply(x, weight.requires_grad_(), torch.zeros(3), target)
-    torch.testing.assert_close(found[0].double(), exact, rtol=1e-2, atol=0)
+    torch.testing.assert_close(found[0].double(), exact, rtol=5e-3, atol=0)
 
 
 def test_the_loss_of_large_steps_refuses_a_second_backward_pass():

@@ -159,6 +159,9 @@ def test_an_error_about_memory_names_a_batch_size(hard, monkeypatch):
     monkeypatch.setattr(Trainer, "_rows_at_once", lambda self: 10)
     with pytest.raises(MemoryError, match=r"10 rows of a step do not.*batch_size=5,"):
         network(batch_size=100).fit(X, y)
+    monkeypatch.setattr(Trainer, "_rows_at_once", lambda self: 1)
+    with pytest.raises(MemoryError, match=r"Try smaller hidden_layers\.$"):
+        network(batch_size=100).fit(X, y)
     monkeypatch.setattr(Trainer, "step", lambda *args: (_ for _ in ()).throw(RuntimeError("else")))
     with pytest.raises(RuntimeError, match=r"^else$"):
         network().fit(X, y)
@@ -318,3 +321,30 @@ def test_parts_of_a_step_are_as_large_as_the_weights_of_the_last_layer(hidden):
         assert (leaf, conditional) == (5, 5)
     else:  # the two groups on a path, padded to 100 outputs, with three weights each
         assert (leaf, conditional) == (4, 40_000 // (2 * 100 * 3))
+
+
+@pytest.mark.parametrize("loss", ["leaf", "conditional"])
+def test_parts_of_sets_are_smaller_where_their_loss_gathers_pairs(loss):
+    X = np.eye(6, dtype=np.float32)
+    deep = [[tuple("abcdef"[: i + 1])] for i in range(6)]  # a chain: 21 pairs of six outputs
+    trainer = network(multi_label=True, loss=loss, max_epochs=1).partial_fit(X, deep)._trainer
+    assert trainer._loss.n_numbers == (42 if loss == "leaf" else 6)
+
+
+def test_rows_to_validate_on_are_scored_in_parts_too(hard, monkeypatch):
+    from hiclass.torch._train import Trainer
+
+    X, y = hard
+    whole = network(validation_fraction=0.3, max_epochs=2).fit(X, y).validation_curve_
+    monkeypatch.setattr(Trainer, "_rows_at_once", lambda self: 10)
+    seen, losses = [], Trainer._losses
+    monkeypatch.setattr(
+        Trainer,
+        "_losses",
+        lambda self, batch, *, training: (
+            seen.append(batch.n_rows) or losses(self, batch, training=training)
+        ),
+    )
+    parts = network(validation_fraction=0.3, max_epochs=2).fit(X, y).validation_curve_
+    assert max(seen) == 10
+    np.testing.assert_allclose(parts, whole, rtol=1e-4)

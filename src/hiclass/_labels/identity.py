@@ -14,8 +14,8 @@ from hiclass._typing import AnyArray, IntArray
 _FEWEST_ROWS = 1 << 18
 #: Whether rows share objects is seen on one row of 16, and on no more than so many.
 _LOOKED_AT = 1 << 12
-#: Groups have at least so many rows on average, or reading by value is faster: of a single object,
-#: and of several.
+#: Groups have at least so many rows on average, or reading by value is faster; for rows of one
+#: object, and of several.
 _FEWEST_EQUAL, _FEWEST_EQUAL_PATHS = 4, 16
 #: So many rows are grouped at a time: what is computed on the way stays in the cache.
 _BLOCK = 1 << 16

@@ -183,6 +183,7 @@ def surely_finite(X: Any) -> bool:
         or X.dtype != np.float32
         or X.size < _MANY
         or not X.flags.writeable
+        or min(X.strides) < 0
     ):
         return False
     return bool(torch.isfinite(torch.from_numpy(X).sum()))

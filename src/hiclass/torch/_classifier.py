@@ -500,9 +500,8 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         known = not reset and "feature_names_in_" not in vars(self)
         if known and is_plain(X, self.n_features_in_):
             return X  # as most batches of a stream: no conversion needed
-        X = forwards(X)
         checked = {"reset": reset, "accept_sparse": "csr", "dtype": np.float32}
-        return validate_data(self, X, ensure_all_finite=not surely_finite(X), **checked)
+        return forwards(validate_data(self, X, ensure_all_finite=not surely_finite(X), **checked))
 
     def _sending(self, X: Any) -> Sending:
         """Start copying rows to a GPU, if all of them are needed there."""

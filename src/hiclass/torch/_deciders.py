@@ -51,10 +51,10 @@ class NetworkPaths:
         """The decision for a chunk of rows, before truncation."""
         with torch.inference_mode():
             pieces = self._outputs(X, decoding)
-            parts = (self._decisions.decide(decoding, z, wish) for z in pieces)
+            first = slice(1 if wish.only_nodes and not is_set(wish.min_confidence) else None)
+            found = (self._decisions.decide(decoding, z, wish) for z in pieces)
+            parts = ((nodes, confidence[:, first]) for nodes, confidence in found)
             nodes, confidence = joined(parts, X.shape[0])
-            if wish.only_nodes and not is_set(wish.min_confidence):
-                confidence = confidence[:, :1]
             return Decision(nodes.cpu().numpy(), _checked(confidence.cpu().numpy()))
 
     def best_paths(self, X: Any, k: int) -> tuple[IntArray, FloatArray]:
@@ -83,7 +83,10 @@ class NetworkSets:
         with torch.inference_mode():
             for z in self._network.outputs(X, self._n_rows):
                 row, node = self._decisions.sets(z, thresholds)
-                found.append(torch.stack([row + n, node]))
+                pairs = torch.stack([row + n, node])
+                if pairs.device.type == "cpu":  # for the reason that `joined` has
+                    pairs = torch.from_numpy(pairs.numpy().copy())
+                found.append(pairs)
                 n += len(z)
             return closed_sets(torch.cat(found, dim=1), n, self._n_nodes)
 

@@ -183,16 +183,10 @@ def course_of(estimator: Classifier, shape: Shape, n_rows: int | None = None) ->
     return Course(int(epochs), estimator.patience, estimator.tol)
 
 
-def automatic(estimator: Classifier, shape: Shape, n_rows: int | None) -> tuple[Any, ...]:
+def automatic(estimator: Classifier, known: Known, shape: Shape) -> tuple[Any, ...]:
     """What "auto" stands for: with other defaults, a checkpoint must not be continued."""
-    expected = rows_to_expect(0) if n_rows is None else n_rows
-    return (
-        shape,
-        rate_of(estimator, shape),
-        penalty_of(estimator, shape, expected),
-        batch_size_of(estimator, shape, expected),
-        course_of(estimator, shape, n_rows).max_epochs,
-    )
+    rules = _RATES, _PENALTIES, _EPOCHS, _BATCH, _BATCH_EMBEDDED, _LIKELY
+    return loss_of(estimator, known), shape, *rules
 
 
 # -- networks in training ----------------------------------------------------------------------
@@ -277,7 +271,7 @@ def fit_network(
         "weights": weights,
         "groups": groups,
         "before": before and before.weights,
-        "automatic": automatic(estimator, shape, len(rows)),
+        "automatic": automatic(estimator, known, shape),
     }
     labels = (layout.select(target), known.hierarchy)
     checkpoint = open_checkpoint(estimator, X, labels, what) if team.rank == 0 else None

@@ -37,31 +37,26 @@ def on_device(array: Any, device: Any) -> Tensor:
 
 
 @singledispatch
-def make_loss(layout: Any, device: Any, *, behind_hidden: bool, half: bool = False) -> Any:
+def make_loss(layout: Any, device: Any, *, n_hidden: int = 0, half: bool = False) -> Any:
     """The loss for a layout: an object that takes what the last layer gets and a batch.
 
-    ``half`` is whether products are computed in bfloat16.
+    ``n_hidden`` is the width of the layer before the outputs, 0 for none, and ``half`` is whether
+    products are computed in bfloat16. ``n_numbers`` of a loss is how many numbers it needs for a
+    row: all outputs, or what it gathers.
     """
-    on_cpu = behind_hidden and device.type == "cpu"
+    on_cpu = n_hidden > 0 and device.type == "cpu"
     if len(layout.group_start) == 2:  # one softmax
         return LeafLoss(layout, in_place=on_cpu and not half)
     paths = PathLoss(layout, device)
     if on_cpu and paths.width * _LOOKUP_COST < layout.n_outputs:
-        paths.looks_up = True
+        paths.looks_up, paths.n_numbers = True, paths.width * n_hidden
         return paths
     return paths if paths.width <= 2 * layout.n_outputs else GroupLoss(layout, device)
 
 
 @make_loss.register
-def _of_sets(layout: SetLayout, device: Any, *, behind_hidden: bool, half: bool = False) -> Any:
+def _of_sets(layout: SetLayout, device: Any, *, n_hidden: int = 0, half: bool = False) -> Any:
     return SetLoss(layout, device)
-
-
-def numbers_per_row(loss: Any, n_outputs: int, n_hidden: int) -> int:
-    """How many numbers a loss needs for a row: all outputs, or the weights that it looks up."""
-    if isinstance(loss, PathLoss) and loss.looks_up:
-        return loss.width * n_hidden
-    return n_outputs
 
 
 # -- one final class per row -------------------------------------------------------------------
@@ -87,7 +82,7 @@ class PathLoss:
         self._place = on_device(place, device)
         self._counts = on_device(chain >= 0, device)
         self.width = widest * chain.shape[1]
-        self.looks_up = False
+        self.looks_up, self.n_numbers = False, layout.n_outputs
 
     def __call__(self, last: Any, hidden: Tensor, target: tuple[Tensor, ...]) -> Tensor:
         output = target[0]
@@ -108,6 +103,7 @@ class GroupLoss:
         self._groups = on_device(layout.group, device), len(layout.group_start) - 1
         self._chain = on_device(np.maximum(chain, 0), device)
         self._counts = on_device(chain >= 0, device)
+        self.n_numbers = layout.n_outputs
 
     def __call__(self, last: Any, hidden: Tensor, target: tuple[Tensor, ...]) -> Tensor:
         log_proba = grouped_log_softmax(last.all(hidden).float(), *self._groups)
@@ -121,6 +117,7 @@ class LeafLoss:
     def __init__(self, layout: TreeLayout, *, in_place: bool = False) -> None:
         self._n_final = len(layout.ends)
         self._in_place = in_place
+        self.n_numbers = layout.n_outputs
 
     def __call__(self, last: Any, hidden: Tensor, target: tuple[Tensor, ...]) -> Tensor:
         if self._in_place and len(target) == 1 and len(hidden) * self._n_final > _LARGE:
@@ -197,6 +194,8 @@ class SetLoss:
         self._conditional = layout.loss == "conditional"
         self._each = layout.loss == "each"
         self._order = SetProba(layout, device)
+        gathered = 2 * len(layout.pair_above) if layout.loss == "leaf" else 0
+        self.n_numbers = max(layout.n_outputs, gathered)
         inner = layout.edge_parent >= 0
         self._child = on_device(layout.edge_child[inner], device)
         self._parent = on_device(layout.edge_parent[inner], device)

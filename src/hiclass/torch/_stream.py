@@ -275,7 +275,7 @@ def fit_stream(
     what = {
         "weights": sample_weight,
         "validation": validation,
-        "automatic": automatic(estimator, shape, None),
+        "automatic": automatic(estimator, known, shape),
     }
     labels = (layout.select(target), known.hierarchy)
     team = find_team(estimator.distributed)

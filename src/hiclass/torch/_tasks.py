@@ -142,7 +142,7 @@ class _PathLosses:
     """The loss of every row, from nodes."""
 
     def __init__(self, layout: TreeLayout, device: Any) -> None:
-        self._loss = make_loss(layout, device, behind_hidden=False)
+        self._loss = make_loss(layout, device)
         self._first, self._last = (on_device(part, device) for part in (layout.first, layout.last))
 
     def __call__(self, outputs: Tensor, target: Tensor) -> Tensor:
@@ -214,7 +214,7 @@ class SetTask:
 
     def loss_on(self, device: Any) -> Any:
         """The loss of sets."""
-        loss = make_loss(self._layout, device, behind_hidden=False)
+        loss = make_loss(self._layout, device)
         return lambda outputs, target: loss(_AsTheyAre, outputs, (target,))
 
     def models(self, *, leaf_only: bool) -> SetModels:

@@ -16,7 +16,7 @@ from hiclass.torch._batches import Batch, Rows
 from hiclass.torch._feed import prefetched
 from hiclass.torch._inputs import Inputs
 from hiclass.torch._layout import Layout
-from hiclass.torch._losses import RecursivePenalty, make_loss, numbers_per_row, on_device
+from hiclass.torch._losses import RecursivePenalty, make_loss, on_device
 from hiclass.torch._network import LastLayer, Shape, Weights, first_layer, hidden_layers
 from hiclass.torch._packed import Packed, unpacked
 from hiclass.torch._replay import Replays, cuda_graphs
@@ -130,7 +130,7 @@ class Trainer:
         self._loss = make_loss(
             self.layout,
             self.device,
-            behind_hidden=not self.shape.is_linear,
+            n_hidden=0 if self.shape.is_linear else self.shape.widths[-1],
             half=settings.half,
         )
         self._at_once = self._rows_at_once() if self.device.type == "cpu" else sys.maxsize
@@ -153,10 +153,8 @@ class Trainer:
 
     def _rows_at_once(self) -> int:
         """How many rows of a step are computed together on a CPU."""
-        n_hidden = 0 if self.shape.is_linear else self.shape.widths[-1]
-        n_numbers = numbers_per_row(self._loss, self.shape.n_outputs, n_hidden)
         most = max(_MOST_NUMBERS, self.weights[f"{self.shape.last}.weight"].numel())
-        return max(1, most // max(n_numbers, 1))
+        return max(1, most // max(self._loss.n_numbers, 1))
 
     def _forget_steps(self) -> None:
         """Discard recorded steps, which use tensors that have been replaced."""
@@ -421,12 +419,13 @@ class Trainer:
             yield
         except (torch.OutOfMemoryError, RuntimeError) as error:
             n_rows = 0 if batch is None else min(batch.n_rows, self._at_once)
-            if n_rows < 2 or not _is_lack_of_memory(error):
+            if not _is_lack_of_memory(error):
                 raise
+            fewer = f"batch_size={n_rows // 2}, or batches of that many rows, or "
             raise MemoryError(
                 f"{n_rows:,} rows of a step do not fit into memory together "
-                f"({str(error).splitlines()[0]}). Try batch_size={n_rows // 2}, or batches of that "
-                f"many rows, or fewer hidden_layers."
+                f"({str(error).splitlines()[0]}). Try {fewer if n_rows > 1 else ''}smaller "
+                f"hidden_layers."
             ) from error
 
     def _together(
@@ -455,7 +454,8 @@ class Trainer:
         total = torch.zeros((), device=self.device)
         with torch.no_grad(), self._on_device(rows.pieces(self.shape)) as pieces:
             for piece in pieces:
-                total += self._losses(unpacked(piece), training=False).sum()
+                for part in unpacked(piece).parts(self._at_once):
+                    total += self._losses(part, training=False).sum()
         return float(total) / max(len(rows), 1)
 
     def _on_device(
