@@ -79,16 +79,19 @@ class NetworkSets:
 
     def sets(self, X: Any, thresholds: FloatArray) -> Any:
         """Closed sets for a chunk of rows: nodes that reach their thresholds."""
-        n, found = 0, []
+        n = n_pairs = 0
+        found = torch.empty((2, 0), dtype=torch.int64)
         with torch.inference_mode():
             for z in self._network.outputs(X, self._n_rows):
                 row, node = self._decisions.sets(z, thresholds)
-                pairs = torch.stack([row + n, node])
-                if pairs.device.type == "cpu":  # for the reason that `joined` has
-                    pairs = torch.from_numpy(pairs.numpy().copy())
-                found.append(pairs)
+                first, n_pairs = n_pairs, n_pairs + len(row)
+                if n_pairs > found.shape[1]:  # seldom, for the reason that `joined` has
+                    longer = row.new_empty((2, 2 * n_pairs))
+                    longer[:, :first] = found[:, :first]
+                    found = longer
+                found[0, first:n_pairs], found[1, first:n_pairs] = row + n, node
                 n += len(z)
-            return closed_sets(torch.cat(found, dim=1), n, self._n_nodes)
+            return closed_sets(found[:, :n_pairs], n, self._n_nodes)
 
     def nodes(self, X: Any, thresholds: FloatArray) -> IntArray:
         """One most specific node for every row of a chunk."""
