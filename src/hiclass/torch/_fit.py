@@ -21,7 +21,7 @@ from hiclass.torch._course import AfterStep, Course
 from hiclass.torch._feed import Sending, stay_on
 from hiclass.torch._inputs import Inputs, mean_squared_length, measure_inputs
 from hiclass.torch._known import AnyTarget, Known
-from hiclass.torch._layout import Layout, same_layout
+from hiclass.torch._layout import Layout, TreeLayout, same_layout
 from hiclass.torch._network import (
     FittedNetwork,
     Shape,
@@ -40,8 +40,8 @@ _FEW_OUTPUTS, _WIDTHS = 200, (96, 128)
 #: max_epochs="auto": enough epochs to see this many rows, within a lower and an upper limit. An
 #: embedding needs fewer, hidden layers need more. A stream of unknown length uses the lower limit.
 _EPOCHS = {"nothing": (20_000, 6, 100), "embedding": (20_000, 5, 100), "hidden": (100_000, 10, 100)}
-#: learning_rate="auto", by the layers between features and outputs.
-_RATES = {"nothing": 0.2, "embedding": 0.03, "hidden": 0.003}
+#: learning_rate="auto", by the layers between features and outputs, or for steps by output.
+_RATES = {"by output": 0.15, "nothing": 0.2, "embedding": 0.03, "hidden": 0.003}
 #: penalty="auto": a strength that is divided by the number of rows, and, above this number of
 #: outputs, in proportion to the number of outputs as well.
 _PENALTIES = {"nothing": (0.3, 1), "embedding": (1.5, 200), "hidden": (1.0, 100)}
@@ -123,15 +123,24 @@ def _between(shape: Shape) -> str:
 
 
 def settings_of(
-    estimator: Classifier, shape: Shape, n_rows: int, *, lazy: bool = False
+    estimator: Classifier,
+    shape: Shape,
+    layout: Layout,
+    inputs: Inputs,
+    n_rows: int,
+    *,
+    lazy: bool = False,
 ) -> Settings:
     """The settings for training a network with these layers on ``n_rows`` rows."""
     device = find_device(estimator.device)
+    # With one path per row; several labels per row gain on some sets and lose on others.
+    by_output = shape.is_linear and inputs.mean is not None and isinstance(layout, TreeLayout)
+    rate = _RATES["by output" if by_output else _between(shape)]
     precision = estimator.precision
     if precision == "auto":
         precision = "bfloat16" if device.type == "cuda" else "float32"
     return Settings(
-        rate_of(estimator, shape),
+        float(rate if estimator.learning_rate == "auto" else estimator.learning_rate),
         penalty_of(estimator, shape, n_rows),
         estimator.recursive,
         float(estimator.dropout),
@@ -140,13 +149,8 @@ def settings_of(
         precision == "bfloat16",
         lazy,
         find_team(estimator.distributed),
+        by_output,
     )
-
-
-def rate_of(estimator: Classifier, shape: Shape) -> float:
-    """The initial learning rate."""
-    rate = estimator.learning_rate
-    return float(_RATES[_between(shape)] if rate == "auto" else rate)
 
 
 def penalty_of(estimator: Classifier, shape: Shape, n_rows: int) -> float:
@@ -206,7 +210,6 @@ def start(
 
     ``n_rows`` is the number of rows that it will learn; the penalty depends on it.
     """
-    settings = settings_of(estimator, shape, len(rows) if n_rows is None else n_rows, lazy=lazy)
     hidden, inputs = bool(shape.hidden), Inputs()
     size = 1.0
     if estimator.standardize:
@@ -214,7 +217,9 @@ def start(
         size = float(rows.X.shape[1]) if hidden and inputs.mean is not None else 1.0
     else:
         size = mean_squared_length(rows.X, rows.weight)
-    inputs = settings.team.share(inputs)
+    inputs = find_team(estimator.distributed).share(inputs)
+    n_rows = len(rows) if n_rows is None else n_rows
+    settings = settings_of(estimator, shape, layout, inputs, n_rows, lazy=lazy)
     weights = first_weights(shape, size, torch.Generator().manual_seed(seed))
     return Trainer(shape, layout, weights, inputs, settings, seed)
 
@@ -244,7 +249,8 @@ def warm(
     inputs = Inputs()
     if estimator.standardize:
         inputs = measure_inputs(rows.X, rows.weight, hidden=bool(shape.hidden))
-    return resume(before, inputs, settings_of(estimator, shape, len(rows)), seed)
+    settings = settings_of(estimator, shape, layout, inputs, len(rows))
+    return resume(before, inputs, settings, seed)
 
 
 def fit_network(
@@ -351,10 +357,12 @@ def learn_rows(
     n_rows = past["n_rows"] + X.shape[0]
     expected = rows_to_expect(n_rows)
     if trainer is not None:
-        trainer = trainer.copy(settings_of(estimator, trainer.shape, expected, lazy=True))
+        own = trainer.shape, trainer.layout, trainer.inputs
+        trainer = trainer.copy(settings_of(estimator, *own, expected, lazy=True))
     elif network is not None:
         inputs = Inputs(past.get("mean"), past.get("factor"))
-        settings = settings_of(estimator, network.shape, expected, lazy=True)
+        own = network.shape, network.layout, inputs
+        settings = settings_of(estimator, *own, expected, lazy=True)
         trainer = resume(network, inputs, settings, seed)
     else:
         layout = layout_of(estimator, known)
