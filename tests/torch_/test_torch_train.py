@@ -331,6 +331,20 @@ def test_parts_of_sets_are_smaller_where_their_loss_gathers_pairs(loss):
     assert trainer._loss.n_numbers == (42 if loss == "leaf" else 6)
 
 
+@pytest.mark.parametrize(("loss", "n_numbers"), [("conditional", 12), ("leaf", 38), ("each", 7)])
+def test_parts_of_sets_are_smaller_where_classes_have_several_parents(loss, n_numbers):
+    from hiclass.torch._decisions import SetDecisions
+
+    edges = [(parent, child) for parent in "abcd" for child in "xyz"]  # 12, and 7 classes
+    X, y = np.eye(3, dtype=np.float32), [["x"], ["y"], ["z"]]
+    model = network(multi_label=True, hierarchy=edges, loss=loss).partial_fit(X, y)
+    assert model._trainer._loss.n_numbers == n_numbers
+    layout = model._network().layout
+    decisions = SetDecisions(model._models, layout, model._trainer.device)
+    n_gathered = {"conditional": 12 + 4, "leaf": 12 + 7, "each": 12 + 4}[loss]
+    assert decisions.bytes_per_row == 8 * (4 * 7 + 2 * n_gathered + 2 * 3)
+
+
 def test_rows_to_validate_on_are_scored_in_parts_too(hard, monkeypatch):
     from hiclass.torch._train import Trainer
 

@@ -297,7 +297,7 @@ class SetDecisions:
         self._node = on_device(layout.nodes, device)
         self._ends = on_device(models.ends, device)
         self._above = [on_device(part, device) for part in _ancestors(models, layout)]
-        n_pairs = max(len(layout.pair_above), layout.n_outputs)
+        n_pairs = max(len(layout.pair_above), len(layout.edge_parent), layout.n_outputs)
         self.bytes_per_row = 8 * (4 * layout.n_outputs + 2 * n_pairs + 2 * len(models.ends))
 
     def _margin(self, z: Tensor, thresholds: FloatArray) -> Tensor:

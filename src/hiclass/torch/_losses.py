@@ -194,9 +194,9 @@ class SetLoss:
         self._conditional = layout.loss == "conditional"
         self._each = layout.loss == "each"
         self._order = SetProba(layout, device)
-        gathered = 2 * len(layout.pair_above) if layout.loss == "leaf" else 0
-        self.n_numbers = max(layout.n_outputs, gathered)
         inner = layout.edge_parent >= 0
+        gathered = {"leaf": 2 * len(layout.pair_above), "conditional": int(inner.sum())}
+        self.n_numbers = max(layout.n_outputs, gathered.get(layout.loss, 0))
         self._child = on_device(layout.edge_child[inner], device)
         self._parent = on_device(layout.edge_parent[inner], device)
 
