@@ -309,6 +309,33 @@ def test_a_device_that_a_copy_goes_to_gets_it_from_a_thread():
     assert threading.active_count() == n_threads
 
 
+def test_sets_are_sparse_until_they_are_learned_or_sent():
+    """With 100,000 classes, the dense targets of a few batches would take gigabytes."""
+    import torch
+
+    from hiclass.torch._batches import Batch, Rows
+    from hiclass.torch._feed import ahead, prefetched
+
+    X, y = np.eye(5, dtype=np.float32), [["a"], ["a", "b"], ["c"], ["b"], ["b", "c"]]
+    model = network(multi_label=True, hierarchy={"b": ["a"], "c": []}).partial_fit(X, y)
+    layout = model._network().layout
+    assert layout.n_outputs == 3
+    sets = sp.csr_array(np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1], [1, 0, 0], [1, 0, 1]]) > 0)
+    rows = Rows(X, sets, layout, None)
+    batch = rows.whole()
+    assert sp.issparse(batch.target[0])
+    (read,) = prefetched([batch], torch.device("cpu"))
+    assert read is batch
+    for some in ([batch.dense()], [batch.to("cpu")], list(ahead([batch], 1, Batch.dense))):
+        (target,) = some[0].target
+        assert target.dtype == torch.float32
+        np.testing.assert_array_equal(target.numpy(), sets.toarray())
+    parts = list(batch.parts(2))
+    assert [part.n_rows for part in parts] == [2, 2, 1]
+    assert all(torch.is_tensor(part.target[0]) for part in parts)
+    np.testing.assert_array_equal(np.vstack([p.target[0] for p in parts]), sets.toarray())
+
+
 def test_memory_mapped_rows_are_read_as_they_are(hard, tmp_path):
     X, y = hard
     np.save(tmp_path / "X.npy", X.astype(np.float32))

@@ -33,9 +33,10 @@ class Batch:
     ----------
     rows : tuple of tensors
         One dense tensor, or the three arrays of a sparse matrix.
-    target : tuple of tensors
+    target : tuple of tensors or CSR matrices
         The target of the loss. In a tree, a final class per row or, if a row of the batch stands
-        for several, the first of every row and the one after its last.
+        for several, the first of every row and the one after its last. Sets of classes are sparse
+        until they are learned or sent to a device.
     weight : tensor or None
         Sample weights.
     n_rows : int
@@ -53,9 +54,16 @@ class Batch:
     is_void: bool = False
     is_scaled: bool = False
 
+    def dense(self) -> Batch:
+        """The same without sparse targets."""
+        if not any(map(sp.issparse, self.target)):
+            return self
+        return replace(self, target=tuple(torch.from_numpy(p.toarray()) for p in self.target))
+
     def map(self, function: Callable[[Tensor], Tensor]) -> Batch:
         """The same with a function of every tensor, one after the other."""
-        rows, target = (tuple(map(function, part)) for part in (self.rows, self.target))
+        target = self.dense().target
+        rows, target = (tuple(map(function, part)) for part in (self.rows, target))
         weight = None if self.weight is None else function(self.weight)
         return replace(self, rows=rows, target=target, weight=weight)
 
@@ -64,9 +72,9 @@ class Batch:
         return self.map(lambda tensor: tensor.to(device))
 
     def parts(self, n_rows: int) -> Iterator[Batch]:
-        """The same rows in batches of at most ``n_rows``."""
+        """The same rows in dense batches of at most ``n_rows``."""
         if self.n_rows <= n_rows:
-            yield self
+            yield self.dense()
             return
         for first in range(0, self.n_rows, n_rows):
             last = min(first + n_rows, self.n_rows)
@@ -77,9 +85,10 @@ class Batch:
                 indices, offsets, values = self.rows
                 start, end = int(offsets[first]), int(offsets[last])
                 rows = indices[start:end], offsets[first : last + 1] - start, values[start:end]
-            target = tuple(part[first:last] for part in self.target)
+            target = tuple(each[first:last] for each in self.target)
             weight = None if self.weight is None else self.weight[first:last]
-            yield replace(self, rows=rows, target=target, weight=weight, n_rows=last - first)
+            part = replace(self, rows=rows, target=target, weight=weight, n_rows=last - first)
+            yield part.dense()
 
 
 @dataclass(frozen=True)
@@ -131,7 +140,8 @@ class Rows:
                 yield rows._slice(first, last)
 
     def _slice(self, first: int, last: int) -> Batch:
-        target = tuple(map(torch.from_numpy, self.layout.compared(self.target[first:last])))
+        parts = self.layout.compared(self.target[first:last])
+        target = tuple(part if sp.issparse(part) else torch.from_numpy(part) for part in parts)
         weight = None if self.weight is None else self.weight[first:last]
         is_void = weight is not None and not weight.any()
         tensor = None if weight is None else torch.from_numpy(weight)

@@ -47,14 +47,16 @@ def prefetched(batches: Iterable[Batch], device: Any) -> Generator[Batch | Packe
     """
     if device.type != "cuda":
         with closing(ahead(batches, _AHEAD)) as read:
-            yield from (batch.to(device) for batch in read)
+            yield from (batch if device.type == "cpu" else batch.to(device) for batch in read)
         return
     lane = _CudaLane(device)  # pragma: no cover
     with closing(ahead(lane.sent(batches), _AHEAD)) as moved:  # pragma: no cover
         yield from map(lane.deliver, moved)
 
 
-def ahead(items: Iterable[T], n: int) -> Generator[T, None, None]:
+def ahead(
+    items: Iterable[T], n: int, prepare: Callable[[T], T] = lambda item: item
+) -> Generator[T, None, None]:
     """The same items; a thread prepares up to ``n`` of them ahead.
 
     The thread ends when the generator ends or is closed.
@@ -68,7 +70,7 @@ def ahead(items: Iterable[T], n: int) -> Generator[T, None, None]:
     def make() -> None:
         try:
             while wanted.get() and (item := next(rest, None)) is not None:
-                ready.put(item)
+                ready.put(prepare(item))
             ready.put(None)
         except BaseException as error:
             ready.put(_Failure(error))
@@ -108,7 +110,7 @@ class _CudaLane:  # pragma: no cover (needs a GPU: benchmarks/gpu_smoke.py runs 
 
     def sent(self, batches: Iterable[Batch]) -> Generator[tuple[Packed, Any], None, None]:
         """Batches that are being copied; another thread reads them."""
-        with closing(ahead(batches, _AHEAD)) as read:
+        with closing(ahead(batches, _AHEAD, Batch.dense)) as read:
             yield from map(self._send, read)
 
     def _send(self, batch: Batch) -> tuple[Packed, Any]:

@@ -204,9 +204,9 @@ class SetLayout:
         """The relevant part of encoded labels: the set of every row, a column per output."""
         return target.closed[:, self.nodes]
 
-    def compared(self, sets: Any) -> tuple[AnyArray, ...]:
-        """Whether each output should be on."""
-        return (sets.toarray().astype(np.float32),)
+    def compared(self, sets: Any) -> tuple[Any, ...]:
+        """Whether each output should be on, as a sparse matrix: few of them should."""
+        return (sets.astype(np.float32),)
 
 
 def set_layout(hierarchy: Hierarchy, populated: AnyArray, loss: str) -> SetLayout:

@@ -210,7 +210,8 @@ class SetTask:
     def encode(self, y: Any, *, multi_label: bool) -> Tensor:
         """A column per output, with ones for the classes of a row and all above them."""
         sets = (encode_sets if multi_label else encode_in_dag)(y, self._hierarchy)
-        return torch.from_numpy(self._layout.compared(self._layout.select(sets))[0])
+        (target,) = self._layout.compared(self._layout.select(sets))
+        return torch.from_numpy(target.toarray())
 
     def loss_on(self, device: Any) -> Any:
         """The loss of sets."""
