@@ -192,6 +192,23 @@ def test_losses_of_sets_are_what_they_are_defined_as(drawn, loss, seed):
         np.testing.assert_allclose(proba[i], known[1:], atol=1e-6)
 
 
+def test_one_wide_group_beside_many_small_ones_takes_no_memory_for_padding():
+    import torch
+
+    from hiclass.torch._layout import conditional_layout
+    from hiclass.torch._losses import PathLoss
+
+    small = [[f"g{i}", f"c{i} {j}"] for i in range(500) for j in range(2)]
+    y = [*small, *(["wide", f"w{i}"] for i in range(3000))]
+    hierarchy, nodes = tree_of(y)
+    options = find_options(TreeIndex(hierarchy, nodes), leaf_only=True)
+    loss = PathLoss(conditional_layout(hierarchy, options), torch.device("cpu"))
+    n_numbers = sum(part.numel() for part in vars(loss).values() if torch.is_tensor(part))
+    # Four for every output and level, and one for every place in the widest group.
+    assert n_numbers == 4 * 2 * (501 + len(y)) + 3000
+    assert loss.width == 2 * 3000
+
+
 def test_looking_up_the_outputs_of_a_path_gives_the_same_training():
     """A wide tree behind a hidden layer: only the outputs on the path are computed."""
     rng = np.random.default_rng(0)

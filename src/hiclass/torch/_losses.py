@@ -67,30 +67,26 @@ class PathLoss:
 
     def __init__(self, layout: TreeLayout, device: Any) -> None:
         sizes = np.diff(layout.group_start)
-        n_groups, widest = len(sizes), int(sizes.max())
-        # One more group, of padding only, for paths that are shorter than the longest.
-        members = np.zeros((n_groups + 1, widest), dtype=np.intp)
-        inside = np.arange(widest) < sizes[:, None]
-        members[:-1][inside] = np.arange(layout.n_outputs)
         chain = layout.chains()
-        groups = np.where(chain >= 0, layout.group[chain], n_groups)
-        place = np.where(chain >= 0, chain - layout.group_start[:-1][layout.group[chain]], 0)
-        inside = np.vstack([inside, np.zeros((1, widest), dtype=bool)])
-        self._members = on_device(members, device)
-        self._outside = on_device(~inside, device)
-        self._groups = on_device(groups, device)
-        self._place = on_device(place, device)
+        # One more group, an empty one, for paths that are shorter than the longest.
+        group = np.where(chain >= 0, layout.group[chain], len(sizes))
+        first = np.append(layout.group_start[:-1], 0)[group]
+        self._first = on_device(first, device)
+        self._size = on_device(np.append(sizes, 0)[group], device)
+        self._place = on_device(np.where(chain >= 0, chain - first, 0), device)
         self._counts = on_device(chain >= 0, device)
-        self.width = widest * chain.shape[1]
+        self._member = torch.arange(int(sizes.max()), device=device)
+        self._last = layout.n_outputs - 1
+        self.width = len(self._member) * chain.shape[1]
         self.looks_up, self.n_numbers = False, layout.n_outputs
 
     def __call__(self, last: Any, hidden: Tensor, target: tuple[Tensor, ...]) -> Tensor:
         output = target[0]
-        groups = self._groups[output]
-        index = self._members[groups]
-        flat = index.flatten(1)
+        index = self._first[output].unsqueeze(2) + self._member
+        outside = self._member >= self._size[output].unsqueeze(2)
+        flat = index.clamp_(max=self._last).flatten(1)
         z = last.some(hidden, flat) if self.looks_up else last.all(hidden).gather(1, flat)
-        z = z.float().view(index.shape).masked_fill(self._outside[groups], _NEVER)
+        z = z.float().view(index.shape).masked_fill(outside, _NEVER)
         taken = F.log_softmax(z, dim=2).gather(2, self._place[output].unsqueeze(2)).squeeze(2)
         return -(taken * self._counts[output]).sum(dim=1)
 
