@@ -134,10 +134,10 @@ def test_a_deep_copy_learns_on_as_the_original_does(hard):
 def test_other_settings_between_calls_keep_the_optimiser(hard):
     X, y = hard
     model = network().partial_fit(X, y)
-    n_steps = model._trainer._optimisers[0].state_dict()["state"][0]["n_steps"]
+    n_steps = model._trainer._optimisers[0].state_dict()["state"][0]["step"]
     model.set_params(penalty=1e-3, learning_rate=0.01).partial_fit(X, y)
     assert model._trainer.settings.penalty == 1e-3
-    assert model._trainer._optimisers[0].state_dict()["state"][0]["n_steps"] > n_steps
+    assert model._trainer._optimisers[0].state_dict()["state"][0]["step"] > n_steps
 
 
 def test_a_batch_whose_weights_are_zero_is_passed_over(hard):

@@ -1,4 +1,4 @@
-"""Steps that have one size per output."""
+"""Adam whose gradients are divided by one number per output."""
 
 import copy
 
@@ -94,11 +94,27 @@ def test_a_loaded_state_continues_as_if_nothing_had_happened():
     assert torch.equal(one, other)
 
 
+@pytest.fixture
+def trainers(monkeypatch):
+    """The networks whose training is begun."""
+    from hiclass.torch import _fit
+
+    found, init = [], _fit.Trainer.__init__
+
+    def remembering(self, *args):
+        init(self, *args)
+        found.append(self)
+
+    monkeypatch.setattr(_fit.Trainer, "__init__", remembering)
+    return found
+
+
 @pytest.mark.parametrize(
     ("params", "by_output"),
     [
         ({}, True),
         ({"loss": "conditional"}, True),
+        ({"warm_start": True}, True),
         ({"sparse": True}, False),
         ({"embedding_dim": 4}, False),
         ({"hidden_layers": (4,)}, False),
@@ -106,19 +122,43 @@ def test_a_loaded_state_continues_as_if_nothing_had_happened():
         ({"multi_label": True}, False),
     ],
 )
-def test_linear_models_of_standardised_rows_use_them(hard, params, by_output):
+def test_linear_models_of_standardised_rows_use_them(hard, trainers, params, by_output):
     X, y = hard
     params = dict(params)
     if params.pop("sparse", False):
         X = sp.csr_matrix(X)
     if params.get("multi_label"):
         y = [[tuple(name for name in path if name)] for path in y]
-    model = network(max_epochs=1, learning_rate="auto", **params).partial_fit(X, y)
-    optimiser = model._trainer._optimisers[0]
-    assert isinstance(optimiser, OutputAdam) == by_output
-    assert optimiser.param_groups[0]["lr"] > 0
-    if by_output:
-        assert model._trainer.settings.learning_rate == 0.15
+    model = network(max_epochs=1, learning_rate="auto", **params).fit(X, y)
+    if params.get("warm_start"):
+        model.fit(X, y)
+    for trainer in trainers:
+        optimiser = trainer._optimisers[0]
+        assert isinstance(optimiser, OutputAdam) == by_output
+        assert (trainer.settings.learning_rate == 0.15) == by_output
+    assert len(trainers) == (2 if params.get("warm_start") else 1)
+
+
+@pytest.mark.parametrize("calls", [False, True])
+def test_a_stream_does_not_use_them_its_first_batch_may_say_nothing_about_a_feature(
+    trainers, calls
+):
+    """A feature that is zero at first is much larger than the others later."""
+    rng = np.random.default_rng(0)
+    leaf = rng.integers(4, size=6000)
+    X = 2 * rng.normal(size=(4, 10))[leaf] + 0.7 * rng.normal(size=(6000, 10))
+    X = np.hstack([X, 300 * rng.normal(size=(6000, 1))])
+    X[:200, -1] = 0
+    y = np.array([[str(i // 2), str(i)] for i in leaf], dtype=object)
+    batches = [(X[i : i + 200], y[i : i + 200]) for i in range(0, 5000, 200)]
+    model = network(learning_rate="auto")
+    if calls:
+        for batch in batches:
+            model.partial_fit(*batch, classes=y)
+    else:
+        model.fit_batches(batches, classes=y)
+    assert not any(isinstance(t._optimisers[0], OutputAdam) for t in trainers)
+    assert model.score(X[5000:], y[5000:]) > 0.9
 
 
 def test_noise_is_learned_later_than_by_adam(monkeypatch):

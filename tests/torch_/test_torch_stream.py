@@ -85,7 +85,7 @@ def test_partial_fit_follows_parameters_that_are_set_between_calls(hard):
     np.testing.assert_allclose(model.predict_node_proba(X), before, atol=1e-12)
     trainer = model._trainer
     assert model.partial_fit(X, y)._trainer.settings == trainer.settings
-    assert model._trainer._optimisers[0].state_dict()["state"][0]["n_steps"] > 1  # goes on
+    assert model._trainer._optimisers[0].state_dict()["state"][0]["step"] > 1  # goes on
 
 
 def test_partial_fit_refuses_classes_that_come_too_late(hard):

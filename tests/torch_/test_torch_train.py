@@ -72,13 +72,13 @@ def test_whole_groups_are_held_out(hard, monkeypatch):
 def test_the_best_weights_are_those_of_the_best_epoch(hard):
     from hiclass.torch._batches import Rows
     from hiclass.torch._course import Course
-    from hiclass.torch._fit import start
+    from hiclass.torch._fit import settings_of, start
 
     X, y = hard
     model = network(validation_fraction=0.3, max_epochs=1, hidden_layers=(8,)).fit(X, y)
-    layout = model._network().layout
+    layout, shape = model._network().layout, model._network().shape
     rows = Rows(X.astype(np.float32), None, layout, None)
-    trainer = start(model, model._network().shape, layout, rows, 0)
+    trainer = start(model, shape, layout, rows, 0, settings_of(model, shape, len(rows)))
     losses = iter([3.0, 1.0, 2.0, 2.0])
     kept = []
 

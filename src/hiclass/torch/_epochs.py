@@ -20,6 +20,7 @@ from hiclass.torch._fit import (
     draw_seed,
     layout_of,
     mean_one,
+    settings_of,
     shape_of,
     start,
 )
@@ -93,7 +94,8 @@ def find_epochs(
     rows = make_rows(X[fitted], some, layout, part)
     seed = draw_seed(estimator)
     shape = shape_of(estimator, rows.X, layout)
-    trainer = start(estimator, shape, layout, rows, seed)
+    settings = settings_of(estimator, shape, len(rows))
+    trainer = start(estimator, shape, layout, rows, seed, settings)
     _, cuts = cut(len(rows), batch_size_of(estimator, shape, len(rows)), ALONE)
     most = int(estimator.max_epochs)
     best = Epochs(0, -np.inf, np.empty(0))

@@ -40,7 +40,7 @@ _FEW_OUTPUTS, _WIDTHS = 200, (96, 128)
 #: max_epochs="auto": enough epochs to see this many rows, within a lower and an upper limit. An
 #: embedding needs fewer, hidden layers need more. A stream of unknown length uses the lower limit.
 _EPOCHS = {"nothing": (20_000, 6, 100), "embedding": (20_000, 5, 100), "hidden": (100_000, 10, 100)}
-#: learning_rate="auto", by the layers between features and outputs, or for steps by output.
+#: learning_rate="auto", by the layers between features and outputs, or for one divisor per output.
 _RATES = {"by output": 0.15, "nothing": 0.2, "embedding": 0.03, "hidden": 0.003}
 #: penalty="auto": a strength that is divided by the number of rows, and, above this number of
 #: outputs, in proportion to the number of outputs as well.
@@ -125,16 +125,13 @@ def _between(shape: Shape) -> str:
 def settings_of(
     estimator: Classifier,
     shape: Shape,
-    layout: Layout,
-    inputs: Inputs,
     n_rows: int,
     *,
     lazy: bool = False,
+    by_output: bool = False,
 ) -> Settings:
     """The settings for training a network with these layers on ``n_rows`` rows."""
     device = find_device(estimator.device)
-    # With one path per row; several labels per row gain on some sets and lose on others.
-    by_output = shape.is_linear and inputs.mean is not None and isinstance(layout, TreeLayout)
     rate = _RATES["by output" if by_output else _between(shape)]
     precision = estimator.precision
     if precision == "auto":
@@ -151,6 +148,16 @@ def settings_of(
         find_team(estimator.distributed),
         by_output,
     )
+
+
+def divides_by_output(estimator: Classifier, X: Any, shape: Shape, layout: Layout) -> bool:
+    """Whether ``fit`` divides the gradients of an output by one number: see ``_optimiser``.
+
+    A stream does not: it is standardised by its first batch, so that features of later batches may
+    have any spread. Sets do not, either: some gain by it, others lose.
+    """
+    is_standardized = estimator.standardize and not sp.issparse(X)
+    return shape.is_linear and is_standardized and isinstance(layout, TreeLayout)
 
 
 def penalty_of(estimator: Classifier, shape: Shape, n_rows: int) -> float:
@@ -187,29 +194,21 @@ def course_of(estimator: Classifier, shape: Shape, n_rows: int | None = None) ->
     return Course(int(epochs), estimator.patience, estimator.tol)
 
 
-def automatic(estimator: Classifier, known: Known, shape: Shape) -> tuple[Any, ...]:
+def automatic(
+    estimator: Classifier, known: Known, shape: Shape, *, by_output: bool = False
+) -> tuple[Any, ...]:
     """What "auto" stands for: with other defaults, a checkpoint must not be continued."""
     rules = _RATES, _PENALTIES, _EPOCHS, _BATCH, _BATCH_EMBEDDED, _LIKELY
-    return loss_of(estimator, known), shape, *rules
+    return loss_of(estimator, known), shape, by_output, *rules
 
 
 # -- networks in training ----------------------------------------------------------------------
 
 
 def start(
-    estimator: Classifier,
-    shape: Shape,
-    layout: Layout,
-    rows: Rows,
-    seed: int,
-    *,
-    n_rows: int | None = None,
-    lazy: bool = False,
+    estimator: Classifier, shape: Shape, layout: Layout, rows: Rows, seed: int, settings: Settings
 ) -> Trainer:
-    """A new network for rows like these.
-
-    ``n_rows`` is the number of rows that it will learn; the penalty depends on it.
-    """
+    """A new network for rows like these."""
     hidden, inputs = bool(shape.hidden), Inputs()
     size = 1.0
     if estimator.standardize:
@@ -217,11 +216,8 @@ def start(
         size = float(rows.X.shape[1]) if hidden and inputs.mean is not None else 1.0
     else:
         size = mean_squared_length(rows.X, rows.weight)
-    inputs = find_team(estimator.distributed).share(inputs)
-    n_rows = len(rows) if n_rows is None else n_rows
-    settings = settings_of(estimator, shape, layout, inputs, n_rows, lazy=lazy)
     weights = first_weights(shape, size, torch.Generator().manual_seed(seed))
-    return Trainer(shape, layout, weights, inputs, settings, seed)
+    return Trainer(shape, layout, weights, settings.team.share(inputs), settings, seed)
 
 
 def resume(before: FittedNetwork, inputs: Inputs, settings: Settings, seed: int) -> Trainer:
@@ -237,6 +233,7 @@ def warm(
     layout: Layout,
     rows: Rows,
     seed: int,
+    settings: Settings,
     before: FittedNetwork,
 ) -> Trainer:
     """A network with the weights of the previous fit."""
@@ -249,7 +246,6 @@ def warm(
     inputs = Inputs()
     if estimator.standardize:
         inputs = measure_inputs(rows.X, rows.weight, hidden=bool(shape.hidden))
-    settings = settings_of(estimator, shape, layout, inputs, len(rows))
     return resume(before, inputs, settings, seed)
 
 
@@ -271,13 +267,14 @@ def fit_network(
     known = Known.seen(target, weights, leaf_only=estimator.leaf_only)
     layout = layout_of(estimator, known)
     shape = shape_of(estimator, X, layout)
+    by_output = divides_by_output(estimator, X, shape, layout)
     rows, held_out = make_rows(X, target, layout, weights), None
     team = find_team(estimator.distributed)
     what = {
         "weights": weights,
         "groups": groups,
         "before": before and before.weights,
-        "automatic": automatic(estimator, known, shape),
+        "automatic": automatic(estimator, known, shape, by_output=by_output),
     }
     labels = (layout.select(target), known.hierarchy)
     checkpoint = open_checkpoint(estimator, X, labels, what) if team.rank == 0 else None
@@ -298,10 +295,11 @@ def fit_network(
     order(0)  # while rows are still being copied
     # Rows are measured later: the many threads for that and those for copies slow each other down.
     ahead = None if sent is None else sent.take()
+    settings = settings_of(estimator, shape, len(rows), by_output=by_output)
     if before is None:
-        trainer = start(estimator, shape, layout, rows, seed)
+        trainer = start(estimator, shape, layout, rows, seed, settings)
     else:
-        trainer = warm(estimator, shape, layout, rows, seed, before)
+        trainer = warm(estimator, shape, layout, rows, seed, settings, before)
     course = course_of(estimator, shape, len(rows))
     course.keep_on_interrupt = keep_on_interrupt and team.size == 1
     total = n_steps * course.max_epochs
@@ -357,18 +355,17 @@ def learn_rows(
     n_rows = past["n_rows"] + X.shape[0]
     expected = rows_to_expect(n_rows)
     if trainer is not None:
-        own = trainer.shape, trainer.layout, trainer.inputs
-        trainer = trainer.copy(settings_of(estimator, *own, expected, lazy=True))
+        trainer = trainer.copy(settings_of(estimator, trainer.shape, expected, lazy=True))
     elif network is not None:
         inputs = Inputs(past.get("mean"), past.get("factor"))
-        own = network.shape, network.layout, inputs
-        settings = settings_of(estimator, *own, expected, lazy=True)
+        settings = settings_of(estimator, network.shape, expected, lazy=True)
         trainer = resume(network, inputs, settings, seed)
     else:
         layout = layout_of(estimator, known)
         shape = shape_of(estimator, X, layout)
         rows = make_rows(X, target, layout, sample_weight)
-        trainer = start(estimator, shape, layout, rows, seed, n_rows=expected, lazy=True)
+        settings = settings_of(estimator, shape, expected, lazy=True)
+        trainer = start(estimator, shape, layout, rows, seed, settings)
     n_before = past["n_learned"]
     if n_before is None:  # after fit, or unknown in an old file
         n_before = 0 if network is None else settled(n_rows)

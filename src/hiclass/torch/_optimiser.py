@@ -1,4 +1,4 @@
-"""Adam with one step size per output, for features that all have the same spread.
+"""Adam with one divisor per output, for features that all have the same spread.
 
 Adam divides the gradient of every weight by its usual size. That equalises features of different
 scales, but where all features have the same scale it only gives those with little information

@@ -28,6 +28,7 @@ from hiclass.torch._fit import (
     layout_of,
     penalty_of,
     rows_to_expect,
+    settings_of,
     settled,
     shape_of,
     small_step,
@@ -283,7 +284,8 @@ def fit_stream(
     state = None if checkpoint is None else checkpoint.state
     seed = team.share(draw_seed(estimator) if state is None else state["more"]["seed"])
     rows = make_rows(X, target, layout, sample_weight)
-    trainer = start(estimator, shape, layout, rows, seed, n_rows=rows_to_expect(0))
+    settings = settings_of(estimator, shape, rows_to_expect(0))
+    trainer = start(estimator, shape, layout, rows, seed, settings)
     course = course_of(estimator, shape)
     course.keep_on_interrupt = team.size == 1
     encode_y = encoder_of(known, format, estimator, remembers=True)

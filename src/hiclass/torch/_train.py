@@ -57,7 +57,7 @@ class Settings:
     team : Team
         The processes that train together.
     by_output : bool
-        Whether all weights of an output of a linear model have steps of the same size.
+        Whether the gradients of an output of a linear model are divided by one number.
     """
 
     learning_rate: float
