@@ -160,8 +160,10 @@ def test_an_error_about_memory_names_a_batch_size(hard, monkeypatch):
     with pytest.raises(MemoryError, match=r"10 rows of a step do not.*batch_size=5,"):
         network(batch_size=100).fit(X, y)
     monkeypatch.setattr(Trainer, "_rows_at_once", lambda self: 1)
-    with pytest.raises(MemoryError, match=r"Try smaller hidden_layers\.$"):
+    with pytest.raises(MemoryError, match=r"Try a small embedding_dim\.$"):
         network(batch_size=100).fit(X, y)
+    with pytest.raises(MemoryError, match=r"Try smaller hidden_layers\.$"):
+        network(batch_size=100, hidden_layers=(4,)).fit(X, y)
     monkeypatch.setattr(Trainer, "step", lambda *args: (_ for _ in ()).throw(RuntimeError("else")))
     with pytest.raises(RuntimeError, match=r"^else$"):
         network().fit(X, y)

@@ -428,10 +428,10 @@ class Trainer:
             if not _is_lack_of_memory(error):
                 raise
             fewer = f"batch_size={n_rows // 2}, or batches of that many rows, or "
+            layers = "smaller hidden_layers" if self.shape.hidden else "a small embedding_dim"
             raise MemoryError(
                 f"{n_rows:,} rows of a step do not fit into memory together "
-                f"({str(error).splitlines()[0]}). Try {fewer if n_rows > 1 else ''}smaller "
-                f"hidden_layers."
+                f"({str(error).splitlines()[0]}). Try {fewer if n_rows > 1 else ''}{layers}."
             ) from error
 
     def _together(
