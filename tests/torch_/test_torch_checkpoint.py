@@ -73,25 +73,6 @@ def test_a_training_that_was_killed_goes_on_where_it_was(
 
 
 @pytest.mark.usefixtures("every_step")
-@pytest.mark.parametrize("rule", [True, False])
-def test_a_training_of_a_linear_model_goes_on_unless_another_optimiser_is_used(
-    hard, tmp_path, monkeypatch, rule
-):
-    X, y = hard
-    expected = network(max_epochs=3).fit(X, y)
-    resume = stop_after(monkeypatch, 9)
-    monkeypatch.setattr("hiclass.torch._fit.divides_by_output", lambda *_: rule)
-    with pytest.raises(KilledError):
-        network(max_epochs=3, checkpoint_dir=tmp_path).fit(X, y)
-    resume()
-    monkeypatch.setattr("hiclass.torch._fit.divides_by_output", lambda *_: True)
-    n_before = len(list(tmp_path.iterdir()))
-    model = network(max_epochs=3, checkpoint_dir=tmp_path).fit(X, y)
-    assert len(list(tmp_path.iterdir())) == (n_before if rule else n_before + 1)
-    np.testing.assert_array_equal(model.predict_node_proba(X), expected.predict_node_proba(X))
-
-
-@pytest.mark.usefixtures("every_step")
 @pytest.mark.parametrize("batches", [False, True])
 @pytest.mark.parametrize(
     ("name", "other"),

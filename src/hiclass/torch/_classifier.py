@@ -93,8 +93,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         towards zero (recursive regularisation, Gopal and Yang 2013).
     learning_rate : float or "auto", default="auto"
         Initial learning rate of Adam. "auto": 0.03 with an embedding, 0.003 with hidden layers, 0.2
-        for a linear model. ``fit`` with standardized dense rows and one path per row uses 0.15 for
-        a linear model, and Adam divides all gradients of an output by the same number.
+        for a linear model.
     decay : bool, default=True
         Whether the learning rate decreases to zero over the epochs of ``fit``. With False, it is
         constant.

@@ -21,7 +21,7 @@ from hiclass.torch._course import AfterStep, Course
 from hiclass.torch._feed import Sending, stay_on
 from hiclass.torch._inputs import Inputs, mean_squared_length, measure_inputs
 from hiclass.torch._known import AnyTarget, Known
-from hiclass.torch._layout import Layout, TreeLayout, same_layout
+from hiclass.torch._layout import Layout, same_layout
 from hiclass.torch._network import (
     FittedNetwork,
     Shape,
@@ -40,8 +40,8 @@ _FEW_OUTPUTS, _WIDTHS = 200, (96, 128)
 #: max_epochs="auto": enough epochs to see this many rows, within a lower and an upper limit. An
 #: embedding needs fewer, hidden layers need more. A stream of unknown length uses the lower limit.
 _EPOCHS = {"nothing": (20_000, 6, 100), "embedding": (20_000, 5, 100), "hidden": (100_000, 10, 100)}
-#: learning_rate="auto", by the layers between features and outputs, or for one divisor per output.
-_RATES = {"by output": 0.15, "nothing": 0.2, "embedding": 0.03, "hidden": 0.003}
+#: learning_rate="auto", by the layers between features and outputs.
+_RATES = {"nothing": 0.2, "embedding": 0.03, "hidden": 0.003}
 #: penalty="auto": a strength that is divided by the number of rows, and, above this number of
 #: outputs, in proportion to the number of outputs as well.
 _PENALTIES = {"nothing": (0.3, 1), "embedding": (1.5, 200), "hidden": (1.0, 100)}
@@ -128,16 +128,15 @@ def settings_of(
     n_rows: int,
     *,
     lazy: bool = False,
-    by_output: bool = False,
 ) -> Settings:
     """The settings for training a network with these layers on ``n_rows`` rows."""
     device = find_device(estimator.device)
-    rate = _RATES["by output" if by_output else _between(shape)]
+    rate = estimator.learning_rate
     precision = estimator.precision
     if precision == "auto":
         precision = "bfloat16" if device.type == "cuda" else "float32"
     return Settings(
-        float(rate if estimator.learning_rate == "auto" else estimator.learning_rate),
+        float(_RATES[_between(shape)] if rate == "auto" else rate),
         penalty_of(estimator, shape, n_rows),
         estimator.recursive,
         float(estimator.dropout),
@@ -146,18 +145,7 @@ def settings_of(
         precision == "bfloat16",
         lazy,
         find_team(estimator.distributed),
-        by_output,
     )
-
-
-def divides_by_output(estimator: Classifier, X: Any, shape: Shape, layout: Layout) -> bool:
-    """Whether ``fit`` divides the gradients of an output by one number: see ``_optimiser``.
-
-    A stream does not: it is standardised by its first batch, so that features of later batches may
-    have any spread. Sets do not, either: some gain by it, others lose.
-    """
-    is_standardized = estimator.standardize and not sp.issparse(X)
-    return shape.is_linear and is_standardized and isinstance(layout, TreeLayout)
 
 
 def penalty_of(estimator: Classifier, shape: Shape, n_rows: int) -> float:
@@ -194,12 +182,10 @@ def course_of(estimator: Classifier, shape: Shape, n_rows: int | None = None) ->
     return Course(int(epochs), estimator.patience, estimator.tol)
 
 
-def automatic(
-    estimator: Classifier, known: Known, shape: Shape, *, by_output: bool = False
-) -> tuple[Any, ...]:
+def automatic(estimator: Classifier, known: Known, shape: Shape) -> tuple[Any, ...]:
     """What "auto" stands for: with other defaults, a checkpoint must not be continued."""
     rules = _RATES, _PENALTIES, _EPOCHS, _BATCH, _BATCH_EMBEDDED, _LIKELY
-    return loss_of(estimator, known), shape, by_output, *rules
+    return loss_of(estimator, known), shape, *rules
 
 
 # -- networks in training ----------------------------------------------------------------------
@@ -267,14 +253,13 @@ def fit_network(
     known = Known.seen(target, weights, leaf_only=estimator.leaf_only)
     layout = layout_of(estimator, known)
     shape = shape_of(estimator, X, layout)
-    by_output = divides_by_output(estimator, X, shape, layout)
     rows, held_out = make_rows(X, target, layout, weights), None
     team = find_team(estimator.distributed)
     what = {
         "weights": weights,
         "groups": groups,
         "before": before and before.weights,
-        "automatic": automatic(estimator, known, shape, by_output=by_output),
+        "automatic": automatic(estimator, known, shape),
     }
     labels = (layout.select(target), known.hierarchy)
     checkpoint = open_checkpoint(estimator, X, labels, what) if team.rank == 0 else None
@@ -295,7 +280,7 @@ def fit_network(
     order(0)  # while rows are still being copied
     # Rows are measured later: the many threads for that and those for copies slow each other down.
     ahead = None if sent is None else sent.take()
-    settings = settings_of(estimator, shape, len(rows), by_output=by_output)
+    settings = settings_of(estimator, shape, len(rows))
     if before is None:
         trainer = start(estimator, shape, layout, rows, seed, settings)
     else:

@@ -18,7 +18,6 @@ from hiclass.torch._inputs import Inputs
 from hiclass.torch._layout import Layout
 from hiclass.torch._losses import RecursivePenalty, make_loss, on_device
 from hiclass.torch._network import LastLayer, Shape, Weights, first_layer, hidden_layers
-from hiclass.torch._optimiser import OutputAdam
 from hiclass.torch._packed import Packed, unpacked
 from hiclass.torch._replay import Replays, cuda_graphs
 from hiclass.torch._team import ALONE, Team
@@ -56,8 +55,6 @@ class Settings:
         Whether the penalty skips weights without a gradient, for streams of small batches.
     team : Team
         The processes that train together.
-    by_output : bool
-        Whether the gradients of an output of a linear model are divided by one number.
     """
 
     learning_rate: float
@@ -69,7 +66,6 @@ class Settings:
     half: bool = False
     lazy: bool = False
     team: Team = ALONE
-    by_output: bool = False
 
 
 @dataclass(frozen=True)
@@ -190,8 +186,6 @@ class Trainer:
             for names, decay in groups
             if names
         ]
-        if self.settings.by_output:
-            return [OutputAdam(parts, rate)]
         optimisers: list[Any] = [torch.optim.Adam(parts, rate, fused=True, capturable=on_gpu)]
         if sparse:
             optimisers.append(torch.optim.SparseAdam([self.weights[n] for n in sparse], rate))
