@@ -8,7 +8,9 @@ Training rows only: a quarter of the training rows of every set is held out, of 
 three times, and the mean counts. Simulations need no data: leaves of a tree with three levels have
 a direction each, drawn at random, so that the tree says nothing about the rows, or the sum of one
 draw per level ("tree helps"), and rows of a leaf lie around it. They have a length of one, or are
-standardised or stretched column by column.
+standardised, stretched column by column, or skewed as amounts of money are. The noisy ones are
+those of embeddings.py: columns are correlated, noise has heavy tails, and most rows cannot be told
+apart.
 
 The grid: the loss over all leaves with three learning rates and three penalties, the loss of the
 siblings with three learning rates, twice and half as many epochs, and a linear model or an
@@ -16,19 +18,21 @@ embedding. A file that exists is completed: what it holds already is not run aga
 
     python network_defaults.py --device cuda --sets "200,000 rows, 4,913 leaves" --output FILE
 
-runs a large simulation, on a GPU.
+runs a large simulation, on a GPU; ``--precision bfloat16`` makes it bearable on a CPU, and
+``--settings`` runs a part of the grid.
 
     python network_defaults.py --data DATA --before OTHER/src --output results/network_defaults.json
 
-compares the defaults with those of another checkout on the test rows of the texts: hF, and the
-processor seconds of a fit in one thread, for ``--seeds`` seeds, by turns, each in a new process.
+compares the defaults with those of another checkout on the test rows of the texts and on three
+splits of the training rows of the tables: hF, and the processor seconds of a fit in one thread, for
+``--seeds`` seeds, by turns, each in a new process.
 
     python network_defaults.py --data DATA --calls --output results/network_defaults.json
 
-fits half of the training rows of cfpb and clinc150, calls ``partial_fit`` 20 times with 20 other
-rows, and scores a quarter of the training rows after every call. Then it learns three quarters of
-the training rows of every text in one, three and five passes, by ``fit_batches`` and by calls of
-``partial_fit`` with 384 rows, and scores the rest.
+fits half of the training rows of cfpb, clinc150 and ImCLEF07A, calls ``partial_fit`` 20 times with
+20 other rows, and scores a quarter of the training rows after every call. Then it learns three
+quarters of the training rows of the texts and of ImCLEF07A in one, three and five passes, by
+``fit_batches`` and by calls of ``partial_fit`` with 384 rows, and scores the rest.
 """
 
 import argparse
@@ -66,6 +70,18 @@ SIMULATIONS: dict[str, dict[str, Any]] = {
         "noise": 0.09,
         "helps": True,
     },
+    "20,000 rows, 512 leaves, skewed": {
+        "n": 20_000,
+        "branches": (8, 8, 8),
+        "noise": 0.09,
+        "scale": "skewed",
+    },
+}
+#: Noisy rows: as many, 1,000 rows that nothing uses, columns, branches, whether the tree helps, and
+#: the size of the noise.
+NOISY: dict[str, tuple[Any, ...]] = {
+    "20,000 noisy rows, 100 leaves, tree helps": (20_000, 1_000, 384, (10, 10), True, 8.0),
+    "30,000 noisy rows, 1,000 leaves": (30_000, 1_000, 256, (10, 10, 10), False, 4.0),
 }
 #: Run only if they are named with --sets: for a GPU, or for much time.
 LARGE: dict[str, dict[str, Any]] = {
@@ -102,8 +118,10 @@ def simulate(
     leaf = rng.integers(n_leaves, size=n)
     X = centre[leaf] + noise * rng.normal(size=(n, n_features))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
-    if scale == "standard":
+    if scale in ("standard", "skewed"):
         X = (X - X.mean(axis=0)) / X.std(axis=0)
+        if scale == "skewed":
+            X = np.exp(2 * X)
     elif scale == "stretched":
         X = X * np.geomspace(0.01, 100, n_features) + rng.normal(size=n_features)
     return X.astype(np.float32), codes[leaf].astype(str).astype(object)
@@ -115,6 +133,10 @@ def load(name: str, folder: Path | None) -> tuple[Any, Any, list[Any]] | None:
     simulation = (SIMULATIONS | LARGE).get(name)
     if simulation is not None:
         X, y = simulate(**simulation)
+    elif name in NOISY:
+        import embeddings
+
+        X, y, *_ = embeddings.simulate(*NOISY[name])
     elif folder is None:
         return None
     else:
@@ -127,7 +149,7 @@ def load(name: str, folder: Path | None) -> tuple[Any, Any, list[Any]] | None:
         groups = None if task.groups is None else task.groups[task.train]
     unit = np.arange(len(y)) if groups is None else np.unique(groups, return_inverse=True)[1]
     n_units = int(unit.max()) + 1
-    seeds = (1, 2, 3) if simulation is None else (1,)
+    seeds = (1,) if name in SIMULATIONS | LARGE | NOISY else (1, 2, 3)
     return X, y, [(np.random.default_rng(s).random(n_units) < 0.25)[unit] for s in seeds]
 
 
@@ -153,15 +175,14 @@ def grid(X: Any, y: Any) -> dict[str, dict[str, Any]]:
     return found
 
 
-def run_set(
-    name: str, folder: Path | None, result: dict[str, Any], output: str | None, device: str
-) -> None:
+def run_set(name: str, options: argparse.Namespace, result: dict[str, Any]) -> None:
     """All parameters of the grid that a result does not have yet."""
     from hiclass.torch import HierarchicalSoftmaxClassifier
 
-    data = load(name, folder)
+    data = load(name, None if options.data is None else Path(options.data))
     if data is None:
         return
+    device, precision = options.device, options.precision
     X, y, splits = data
     kind = "sparse" if sp.issparse(X) else "dense"
     n_rows, train = int((~splits[0]).sum()), ~splits[0]
@@ -171,21 +192,22 @@ def run_set(
     if part["hF"] and part.get("device", "cpu") != device:
         print(f"{name}: its other settings were run on {part.get('device', 'cpu')}; left out")
         return
-    part["device"] = device
+    part |= {"device": device, "precision": precision}
     part["n_leaves"] = len({tuple(path) for path in y.tolist()})
     for setting, params in grid(X[train], y[train]).items():
-        if setting in part["hF"]:
+        if setting in part["hF"] or (options.settings and setting not in options.settings):
             continue
         start, scores = time.perf_counter(), []
         for held_out in splits:
-            model = HierarchicalSoftmaxClassifier(random_state=0, device=device, **params)
+            params = {"device": device, "precision": precision, "random_state": 0} | params
+            model = HierarchicalSoftmaxClassifier(**params)
             model.fit(X[~held_out], y[~held_out])
             scores.append(model.score(X[held_out], y[held_out]))
         score = float(np.mean(scores))
         part["hF"][setting] = round(score, 4)
         seconds = round(time.perf_counter() - start, 1)
         print(json.dumps({"set": name, "setting": setting, "hF": score, "s": seconds}), flush=True)
-        write_json(result, output)
+        write_json(result, options.output)
 
 
 # -- the defaults of another checkout ----------------------------------------------------------
@@ -197,13 +219,35 @@ VERSIONS: dict[str, tuple[bool, dict[str, Any]]] = {
 }
 
 
+def prepare_sets(source: Path, folder: Path) -> None:
+    """Write texts, with their test rows, and three splits of the training rows of tables."""
+    from global_models import prepare
+
+    prepare(source, folder)
+    for name in TABLES:
+        data = load(name, source)
+        if data is not None:
+            X, y, splits = data
+            for i, held_out in enumerate(splits):
+                parts = {"train": np.flatnonzero(~held_out), "test": np.flatnonzero(held_out)}
+                np.savez(folder / f"{name}{i or ''}.npz", X=X, y=y.astype(str), **parts)
+
+
+def read_set(file: str) -> tuple[Any, Any, Any, Any]:
+    """Features, paths, and the rows to learn and to test."""
+    with np.load(file) as data:
+        if "X" in data:
+            X = data["X"]
+        else:
+            X = sp.csr_matrix((data["data"], data["indices"], data["indptr"]), data["shape"])
+        return X, data["y"].astype(object), data["train"], data["test"]
+
+
 def fit_once(file: str, seed: int, params: dict[str, Any]) -> dict[str, float]:
     """Fit one network in this process; other checkouts are used as well: nothing new is called."""
     from hiclass.torch import HierarchicalSoftmaxClassifier
 
-    with np.load(file) as data:
-        X = sp.csr_matrix((data["data"], data["indices"], data["indptr"]), data["shape"])
-        y, train, test = data["y"].astype(object), data["train"], data["test"]
+    X, y, train, test = read_set(file)
     X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]
     params = {"device": "cpu", "random_state": seed} | params
     # What a first fit costs once in a process does not count.
@@ -217,9 +261,7 @@ def fit_once(file: str, seed: int, params: dict[str, Any]) -> dict[str, float]:
 
 
 def run_before(options: argparse.Namespace, result: dict[str, Any]) -> None:
-    """All versions with all seeds, on every set of texts."""
-    from global_models import prepare
-
+    """All versions with all seeds, on texts and tables."""
     own = Path(__file__).resolve().parents[1] / "src"
 
     def child(file: Path, version: str, seed: int) -> dict[str, float]:
@@ -232,13 +274,14 @@ def run_before(options: argparse.Namespace, result: dict[str, Any]) -> None:
         return dict(json.loads(done.stdout.splitlines()[-1]))
 
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.processes) as pool:
-        prepare(Path(options.data), Path(folder))
-        for name in TEXTS:
-            file = Path(folder) / f"{name}.npz"
-            if not file.exists():
+        prepare_sets(Path(options.data), Path(folder))
+        for name in options.sets or (*TEXTS, *TABLES):
+            n_splits = 3 if name in TABLES else 1
+            files = [Path(folder) / f"{name}{i or ''}.npz" for i in range(n_splits)]
+            if not files[0].exists():
                 continue
             jobs = [
-                (version, pool.submit(child, file, version, seed))
+                (version, pool.submit(child, files[seed % len(files)], version, seed))
                 for seed in range(options.seeds)
                 for version in VERSIONS
             ]
@@ -257,9 +300,7 @@ def learn_calls(file: str, seed: int) -> list[float]:
     """The hF of held-out rows after ``fit`` and after each of 20 calls of ``partial_fit``."""
     from hiclass.torch import HierarchicalSoftmaxClassifier
 
-    with np.load(file) as data:
-        X = sp.csr_matrix((data["data"], data["indices"], data["indptr"]), data["shape"])
-        y, train = data["y"].astype(object), data["train"]
+    X, y, train, _ = read_set(file)
     X, y = X[train], y[train]
     order = np.random.default_rng(seed).permutation(len(y))
     fitted, more, held_out = np.split(order, [len(y) // 2, len(y) * 3 // 4])
@@ -277,9 +318,7 @@ def learn_passes(file: str, seed: int, n_passes: int) -> dict[str, float]:
     """The hF of held-out rows after passes over the others, by ``fit_batches`` and by calls."""
     from hiclass.torch import HierarchicalSoftmaxClassifier
 
-    with np.load(file) as data:
-        X = sp.csr_matrix((data["data"], data["indices"], data["indptr"]), data["shape"])
-        y, train = data["y"].astype(object), data["train"]
+    X, y, train, _ = read_set(file)
     X, y = X[train], y[train]
     held_out, rest = np.split(np.random.default_rng(seed).permutation(len(y)), [len(y) // 4])
     pieces = np.split(rest, range(384, len(rest), 384))
@@ -296,17 +335,15 @@ def learn_passes(file: str, seed: int, n_passes: int) -> dict[str, float]:
 
 
 def run_calls(options: argparse.Namespace, result: dict[str, Any]) -> None:
-    """All seeds, on two sets of texts."""
-    from global_models import prepare
-
+    """All seeds, on texts and a table."""
     with tempfile.TemporaryDirectory() as folder:
-        prepare(Path(options.data), Path(folder))
-        for name in ("cfpb", "clinc150"):
+        prepare_sets(Path(options.data), Path(folder))
+        for name in options.sets or ("cfpb", "clinc150", "ImCLEF07A"):
             file = f"{folder}/{name}.npz"
             scores = [learn_calls(file, seed) for seed in range(options.seeds)]
             result.setdefault("calls", {})[name] = scores
             write_json(result, options.output)
-        for name in TEXTS:
+        for name in options.sets or (*TEXTS, "ImCLEF07A"):
             found = {
                 str(n): [learn_passes(f"{folder}/{name}.npz", seed, n) for seed in range(3)]
                 for n in (1, 3, 5)
@@ -365,14 +402,17 @@ def show_texts(result: dict[str, Any]) -> str:
             scores = [row["hF"] for row in runs]
             shown = ""
             if version != "before":
-                test = stats.ttest_ind(scores, before, equal_var=False)
+                if name in TABLES:  # seeds share their splits
+                    test = stats.ttest_rel(scores, before)
+                else:
+                    test = stats.ttest_ind(scores, before, equal_var=False)
                 low, high = 100 * np.array(test.confidence_interval(0.95))
                 difference = 100 * (np.mean(scores) - np.mean(before))
                 shown = f"{difference:+.2f} ({low:+.2f} to {high:+.2f})"
             ratio = np.median(np.array([row["fit_s"] for row in runs]) / seconds)
             spread = f"{min(scores):.4f} to {max(scores):.4f}"
             rows.append((name, version, f"{np.mean(scores):.4f}", spread, shown, f"{ratio:.2f}"))
-    header = ("test rows of", "defaults", "hF", "seeds", "points more (95 %)", "time to fit")
+    header = ("set", "defaults", "hF", "seeds", "points more (95 %)", "time to fit")
     return table(header, rows)
 
 
@@ -422,6 +462,8 @@ def main() -> None:
     parser.add_argument("--output", help="JSON file")
     parser.add_argument("--sets", nargs="+", help="by default, all but the large simulations")
     parser.add_argument("--device", default="cpu", help="where the networks of the grid are fitted")
+    parser.add_argument("--precision", default="auto", help="the precision of these networks")
+    parser.add_argument("--settings", nargs="+", help="only these settings of the grid")
     parser.add_argument("--markdown", help="page that the table is written to")
     parser.add_argument("--before", help="source folder of another checkout to compare with")
     parser.add_argument("--seeds", type=int, default=10, help="before, calls: how many")
@@ -449,9 +491,8 @@ def main() -> None:
         run_calls(options, result)
         print(show_calls(result), show_passes(result), sep="\n\n")
         return
-    folder = None if options.data is None else Path(options.data)
-    for name in options.sets or (*TEXTS, *TABLES, *SIMULATIONS):
-        run_set(name, folder, result, options.output, options.device)
+    for name in options.sets or (*TEXTS, *TABLES, *SIMULATIONS, *NOISY):
+        run_set(name, options, result)
     print(show(result))
 
 

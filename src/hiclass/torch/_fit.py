@@ -123,11 +123,7 @@ def _between(shape: Shape) -> str:
 
 
 def settings_of(
-    estimator: Classifier,
-    shape: Shape,
-    n_rows: int,
-    *,
-    lazy: bool = False,
+    estimator: Classifier, shape: Shape, n_rows: int, *, lazy: bool = False
 ) -> Settings:
     """The settings for training a network with these layers on ``n_rows`` rows."""
     device = find_device(estimator.device)
