@@ -25,7 +25,7 @@ EXAMPLES = settings(max_examples=25)
 @pytest.fixture(autouse=True, scope="module")
 def every_decoding_here():
     """On the processor, too, where the host is faster for one of them."""
-    with mock.patch("hiclass.torch._deciders._HOST_IS_FASTER", new=False):
+    with mock.patch("hiclass.torch._deciders._MOST_NODES_ON_HOST", new=0):
         yield
 
 
@@ -207,6 +207,28 @@ def test_rows_go_through_in_pieces_that_keep_within_a_budget(hard, monkeypatch):
         np.testing.assert_allclose(found.confidence, expected.confidence, atol=1e-6)
     np.testing.assert_array_equal(model.predict_paths(X, 3)[0], paths[0])
     assert set(seen) == {1}
+
+
+@pytest.mark.parametrize("loss", ["conditional", "leaf"])
+def test_the_host_computes_expected_f_scores_of_few_classes_only(hard, loss, monkeypatch):
+    """It needs up to six times as long for the other decodings."""
+    X, y = hard
+    model = network(max_epochs=1, loss=loss, expected_f1=0.8).fit(X, y)
+    n_nodes = model.hierarchy_.n_nodes
+    proba, on_the_host = type(model._network()).predict_proba, []
+    monkeypatch.setattr(
+        "hiclass.torch._network.FittedNetwork.predict_proba",
+        lambda self, X: on_the_host.append(model.decoding) or proba(self, X),
+    )
+    for most, expected in ((n_nodes, {"expected_f1"}), (n_nodes - 1, set())):
+        monkeypatch.setattr("hiclass.torch._deciders._MOST_NODES_ON_HOST", most)
+        on_the_host.clear()
+        for decoding in DECODINGS:
+            model.set_params(decoding=decoding)
+            model.predict(X)
+            model.predict_confidence(X)
+            model.predict_paths(X)
+        assert set(on_the_host) == expected
 
 
 def test_a_decoding_of_the_user_sees_probabilities_on_the_host(hard):

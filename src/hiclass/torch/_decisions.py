@@ -89,10 +89,6 @@ class PathDecisions:
             widest = max(widest, len(self.ends) + 4 * self._n_nodes)
         return n_bytes + 8 * widest
 
-    def sums_up(self, decoding: Decoding) -> bool:
-        """Whether a decoding needs the probabilities of inner nodes to find the best one."""
-        return decoding.needs_f or (decoding.step_by_step and not self.step_by_step)
-
     def decide(self, decoding: Decoding, z: Tensor, wish: Wish) -> Path:
         """The node of every row and the probabilities along its path."""
         return ON_DEVICE[decoding](self, z, wish)
