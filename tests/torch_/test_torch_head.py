@@ -5,6 +5,7 @@ import doctest
 import importlib
 import io
 import pickle
+import re
 import runpy
 from pathlib import Path
 
@@ -225,6 +226,57 @@ def test_a_head_takes_the_thresholds_that_estimators_take():
         head.predict(outputs, min_confidence=[-1, 0])
     with pytest.raises(ValueError, match="decoding must be one of 'top_down'"):
         head.predict(outputs, decoding="best")
+
+
+def predictions_of(head, multi_label):
+    methods = [head.predict, head.predict_node_proba]
+    return methods if multi_label else [*methods, head.predict_confidence, head.predict_paths]
+
+
+@pytest.mark.parametrize("loss", ["leaf", "conditional"])
+@pytest.mark.parametrize("multi_label", [False, True])
+def test_outputs_that_give_no_probabilities_are_refused(loss, multi_label):
+    import torch
+
+    from hiclass.torch import HierarchicalHead
+
+    head = HierarchicalHead(2, TREE, loss, multi_label=multi_label)
+    for value in (np.nan,) if multi_label else (np.nan, np.inf):
+        outputs = torch.zeros(3, head.criterion.n_outputs)
+        outputs[1, 0] = value
+        for method in predictions_of(head, multi_label):
+            with pytest.raises(ValueError, match=rf"of row 1 is {value}, .*smaller learning rate"):
+                method(outputs)
+    outputs[1, 0] = -np.inf  # excludes a class
+    assert not head.predict_node_proba(outputs).isnan().any()
+    assert len(head.predict(outputs)) == 3
+
+
+@pytest.mark.parametrize("multi_label", [False, True])
+def test_outputs_of_another_width_are_refused(multi_label):
+    import torch
+
+    from hiclass.torch import HierarchicalHead
+
+    head = HierarchicalHead(2, TREE, multi_label=multi_label)
+    n = head.criterion.n_outputs
+    target = head.encode([[tuple(path)] for path in PATHS] if multi_label else PATHS)
+    for shape in ((3, n + 1), (3, n - 1), (n,)):
+        message = rf"outputs has the shape {re.escape(str(shape))}, but .*with {n} outputs"
+        for method in (*predictions_of(head, multi_label), lambda z: head.loss(z, target)):
+            with pytest.raises(ValueError, match=message):
+                method(torch.zeros(shape))
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, "2"])
+def test_a_number_of_paths_that_is_not_positive_is_refused(k):
+    import torch
+
+    from hiclass.torch import HierarchicalHead
+
+    head = HierarchicalHead(2, TREE)
+    with pytest.raises(ValueError, match=f"k must be an integer of at least 1; got {k!r}"):
+        head.predict_paths(torch.zeros(1, 3), k)
 
 
 def test_copies_files_and_state_dicts_of_a_head_predict_the_same():

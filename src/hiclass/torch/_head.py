@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -141,9 +142,24 @@ class HierarchicalLoss(nn.Module):
         -------
         loss : tensor
             The loss. With ``reduction="none"``, one value per row.
+
+        Raises
+        ------
+        ValueError
+            If the number of outputs per row is not ``n_outputs``.
         """
+        self._check_shape(outputs)
         losses = self._computed.on(outputs.device)(outputs, target.to(outputs.device))
         return _REDUCTIONS[self.reduction](losses)
+
+    def _check_shape(self, outputs: Tensor) -> None:
+        if outputs.dim() == 2 and outputs.shape[1] == self.n_outputs:
+            return
+        raise ValueError(
+            f"outputs has the shape {tuple(outputs.shape)}, but this hierarchy needs (n_rows, "
+            f"{self.n_outputs}). Use a last layer with {self.n_outputs} outputs: n_outputs of "
+            f"HierarchicalLoss."
+        )
 
     def extra_repr(self) -> str:
         """Return a description for the representation of the module.
@@ -240,6 +256,8 @@ class HierarchicalHead(nn.Module):
         self._answers = _PerDevice(partial(self.criterion._task.answers_on, models, columns))
 
     def _answers_for(self, outputs: Tensor) -> Answers:
+        self.criterion._check_shape(outputs)
+        _check_values(outputs.detach(), self.criterion._task.lacks_proba)
         return self._answers.on(outputs.device)
 
     @property
@@ -377,7 +395,14 @@ class HierarchicalHead(nn.Module):
             The paths, starting with the most probable.
         proba : ndarray of shape (n_rows, k)
             The probability that the path of the row ends exactly there.
+
+        Raises
+        ------
+        ValueError
+            If ``k`` is not a positive integer.
         """
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise ValueError(f"k must be an integer of at least 1; got {k!r}.")
         return self._answers_for(outputs).best_paths(outputs, k)
 
     def predict_node_proba(self, outputs: Tensor) -> Tensor:
@@ -395,3 +420,16 @@ class HierarchicalHead(nn.Module):
         """
         with torch.no_grad():
             return self._answers_for(outputs).node_proba(outputs)
+
+
+def _check_values(outputs: Tensor, lacks_proba: Callable[[Tensor], Tensor]) -> None:
+    """Refuse rows whose probabilities would be NaN; an output of -inf excludes a class."""
+    largest = outputs.amax(dim=1)
+    wrong = lacks_proba(largest)
+    if bool(wrong.any()):
+        row = int(wrong.int().argmax())
+        raise ValueError(
+            f"The largest of the outputs of row {row} is {float(largest[row])}, so that its "
+            f"probabilities are NaN. Check the rows for extreme values, or train with a smaller "
+            f"learning rate."
+        )

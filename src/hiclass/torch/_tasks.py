@@ -66,6 +66,9 @@ class Task(Protocol):
     def models(self, *, leaf_only: bool) -> Any:
         """A model of all classes, for decisions."""
 
+    def lacks_proba(self, largest: Tensor) -> Tensor:
+        """Whether the probabilities of rows would be NaN, from their largest outputs."""
+
     def answers_on(self, models: Any, columns: Any, device: Any) -> Answers:
         """The predictions on a device; for columns see ``_decisions.PathDecisions``."""
 
@@ -132,6 +135,10 @@ class PathTask:
         options = Known.of_all(tree, sets=False, leaf_only=leaf_only).options
         assert options is not None
         return LocalModels("global", tree, options, {}, {}, soft=True, is_direct=True)
+
+    def lacks_proba(self, largest: Tensor) -> Tensor:
+        """Whether all classes are excluded, or an output is infinite or NaN."""
+        return ~largest.isfinite()
 
     def answers_on(self, models: Any, columns: Any, device: Any) -> PathAnswers:
         """The predictions of paths."""
@@ -222,6 +229,10 @@ class SetTask:
         """A model of all classes; a set may have any of them."""
         everything = np.ones(self._hierarchy.n_nodes, dtype=bool)
         return SetModels("global", self._hierarchy, {}, {}, everything, self._layout.nodes)
+
+    def lacks_proba(self, largest: Tensor) -> Tensor:
+        """Whether an output is NaN."""
+        return largest.isnan()
 
     def answers_on(self, models: Any, columns: Any, device: Any) -> SetAnswers:
         """The predictions of sets."""
