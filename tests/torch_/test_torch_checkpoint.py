@@ -134,6 +134,72 @@ def test_a_stream_that_was_killed_goes_on_where_it_was(hard, tmp_path, monkeypat
     np.testing.assert_array_equal(model.prior_, expected.prior_)
 
 
+@pytest.mark.usefixtures("every_step")
+@pytest.mark.parametrize("n_steps", [4, 8, 100])
+@pytest.mark.parametrize("what", ["rows", "labels", "weights", "fewer"])
+def test_a_stream_of_other_batches_is_not_taken_for_the_stored_one(
+    hard, tmp_path, monkeypatch, n_steps, what
+):
+    """Killed in the first epoch, in the second one, and complete; the first batch is the same."""
+    X, y = hard
+    ones = np.ones(len(X) // 6)
+    parts = [(X[i::6], y[i::6], ones) for i in range(6)]
+    other = [list(part) for part in parts]
+    if what == "rows":
+        other[2][0] = other[2][0] + 1
+    elif what == "labels":
+        other[2][1] = other[2][1][::-1]
+    elif what == "weights":
+        other[2][2] = 2 * ones
+    else:
+        other = other[:3]
+    params = {"max_epochs": 3, "checkpoint_dir": tmp_path}
+    resume = stop_after(monkeypatch, n_steps)
+    try:
+        network(**params).fit_batches(parts, classes=y)
+    except KilledError:
+        assert n_steps < 18
+    resume()
+    with pytest.raises(ValueError, match="another checkpoint_dir to start again"):
+        network(**params).fit_batches([tuple(part) for part in other], classes=y)
+    expected = network(max_epochs=3).fit_batches(parts, classes=y)
+    found = network(**params).fit_batches(parts, classes=y)
+    np.testing.assert_array_equal(found.predict_node_proba(X), expected.predict_node_proba(X))
+
+
+@pytest.mark.usefixtures("every_step")
+@pytest.mark.parametrize("kind", ["array", "arrow"])
+@pytest.mark.parametrize("n_steps", [2, 10, 17])
+def test_shuffled_batches_go_on_in_the_order_of_their_epoch(
+    hard, tmp_path, monkeypatch, kind, n_steps
+):
+    import pyarrow as pa
+
+    from hiclass.torch import ArrayBatches, ArrowBatches
+
+    X, y = hard
+
+    def batches(seed=0):
+        if kind == "array":
+            return ArrayBatches(X, y, batch_size=50, random_state=seed)
+        columns = {f"x{i}": X[:, i] for i in range(X.shape[1])}
+        labels = {f"y{i}": pa.array(y[:, i].astype(str)) for i in range(y.shape[1])}
+        table = pa.table(columns | labels)
+        return ArrowBatches(table, list(labels), batch_size=50, random_state=seed)
+
+    expected = network(max_epochs=4).fit_batches(batches(), classes=y)
+    resume = stop_after(monkeypatch, n_steps)
+    with pytest.raises(KilledError):
+        network(max_epochs=4, checkpoint_dir=tmp_path).fit_batches(batches(), classes=y)
+    resume()
+    source = batches()
+    next(iter(source))  # what was read from it before does not matter
+    found = network(max_epochs=4, checkpoint_dir=tmp_path).fit_batches(source, classes=y)
+    np.testing.assert_array_equal(found.predict_node_proba(X), expected.predict_node_proba(X))
+    with pytest.warns(UserWarning, match="Set random_state of the batches to an int"):
+        network(max_epochs=1, checkpoint_dir=tmp_path).fit_batches(batches(None), classes=y)
+
+
 CODE = """
 import sys, numpy as np
 from hiclass.torch import HierarchicalSoftmaxClassifier, _course

@@ -160,6 +160,35 @@ def test_frames_are_read_by_name(animals):
         model.predict(frame[list("bacdef")])
 
 
+@pytest.mark.parametrize("kind", ["float64", "float32", "bfloat16", "float8_e4m3fn", "int32"])
+def test_tensors_are_rows_of_float32(hard, kind):
+    import torch
+
+    X, y = hard
+    X = torch.tensor(X * 4).to(getattr(torch, kind))
+    expected = X.float().numpy()
+    if X.is_floating_point():
+        X.requires_grad_()
+    for fit in ("fit", "partial_fit"):
+        model = getattr(network(max_epochs=2), fit)(X, y)
+        same = getattr(network(max_epochs=2), fit)(expected, y)
+        np.testing.assert_array_equal(model.predict_node_proba(X), same.predict_node_proba(X))
+        assert model.predict(X).tolist() == same.predict(expected).tolist()
+        assert model.score(X, y) == same.score(expected, y)
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
+def test_sparse_tensors_are_refused_and_the_remedy_is_named(hard):
+    import torch
+
+    X, y = hard
+    model = network(max_epochs=1).fit(X, y)
+    for rows in (torch.tensor(X).to_sparse(), torch.tensor(X).to_sparse_csr()):
+        for method in (model.predict, lambda X: network().fit(X, y)):
+            with pytest.raises(TypeError, match=r"X is a sparse tensor.*scipy\.sparse\.csr_matrix"):
+                method(rows)
+
+
 def test_wide_sparse_rows_are_not_made_dense():
     """Dense, these rows would take 80 GB."""
     rng = np.random.default_rng(0)

@@ -47,6 +47,34 @@ def test_features_that_do_not_vary_count_as_usual_ones():
     assert empty.factor == 1
 
 
+def test_features_that_never_vary_do_not_make_the_others_smaller():
+    from hiclass.torch._inputs import measure_inputs
+
+    X = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
+    wide = np.hstack([X, np.ones((50, 200), dtype=np.float32)])
+    expected = measure_inputs(X, None, hidden=False).factor
+    np.testing.assert_allclose(measure_inputs(wide, None, hidden=False).factor[:3], expected)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_measured_in_parts_are_measured_as_a_whole(container, weighted):
+    from hiclass.torch._inputs import Moments
+
+    rng = np.random.default_rng(0)
+    X = container(rng.normal([0, 5, 1e4], [1, 0.1, 30], size=(60, 3)).astype(np.float32))
+    weights = rng.integers(0, 3, size=60).astype(float) if weighted else None
+    weights = None if weights is None else np.where(np.arange(60) < 20, 0, weights)
+    parts = [slice(0, 1), slice(1, 20), slice(20, 60)]
+    some = [Moments.of(X[p], None if weights is None else weights[p]) for p in parts]
+    found, whole = some[0].plus(some[1]).plus(some[2]), Moments.of(X, weights)
+    assert (found.n_rows, found.weight) == (whole.n_rows, whole.weight)
+    assert found.n_rows == (60 if weights is None else np.count_nonzero(weights))
+    np.testing.assert_allclose(found.square, whole.square, rtol=1e-6)
+    if container is np.asarray:
+        np.testing.assert_allclose(found.mean, whole.mean, rtol=1e-9)
+
+
 def test_many_rows_are_measured_on_some(monkeypatch):
     from hiclass.torch import _inputs
 
@@ -143,3 +171,21 @@ def test_rows_in_reverse_order_are_read_without_a_copy_by_the_user(
         np.testing.assert_array_equal(model.predict(turned), expected.predict(plain))
         np.testing.assert_array_equal(model.predict(turned[:1]), expected.predict(plain[:1]))
         assert model.partial_fit(turned, labels).n_epochs_ == 3
+
+
+@pytest.mark.parametrize("params", [{}, {"embedding_dim": 4}, {"hidden_layers": (6,)}])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_another_scale_changes_nothing_but_the_numbers_inside(hard, params, sparse):
+    from hiclass.torch._inputs import measure_inputs
+
+    X, y = hard
+    X = sp.csr_matrix(np.where(X > 0, X, 0)) if sparse else X
+    model = network(**params).partial_fit(X[:50], y[:50], classes=y)
+    trainer = model._trainer
+    before = {name: value.clone() for name, value in trainer.weights.items()}
+    fitted = {name: value.clone() for name, value in trainer.fitted_weights().items()}
+    trainer.rescale(measure_inputs(100 * X, None, hidden=bool(trainer.shape.hidden)))
+    for name, value in trainer.fitted_weights().items():
+        np.testing.assert_allclose(value, fitted[name], atol=1e-5)
+    first = trainer.weights["0.weight"].detach()
+    assert abs(first).max() > 10 * abs(before["0.weight"]).max()

@@ -61,7 +61,30 @@ def test_a_model_from_another_device_predicts_here(hard):
     np.testing.assert_array_equal(there.predict_node_proba(X), expected)
 
 
-@pytest.mark.parametrize("device", ["xpu:7", "gpu", "meta"])
+@pytest.mark.parametrize("sets", [False, True])
+def test_an_error_about_memory_of_predictions_names_rows_and_a_remedy(hard, sets, monkeypatch):
+    X, y = hard
+    model = network(max_epochs=1, multi_label=sets)
+    model.fit(X, [[tuple(path)] for path in y] if sets else y)
+    error = RuntimeError("DefaultCPUAllocator: not enough memory: 8 TB\nmore")
+
+    def fails(self, X, n_rows):
+        raise error
+
+    monkeypatch.setattr("hiclass.torch._network.FittedNetwork.outputs", fails)
+    names = ("predict", "predict_paths", "predict_node_proba")
+    for name in names if sets else (*names, "predict_proba", "predict_confidence"):
+        message = rf"for {len(X)} rows do not fit.*8 TB\)\. Predict at most {len(X) // 2} rows"
+        with pytest.raises(MemoryError, match=message):
+            getattr(model, name)(X)
+        with pytest.raises(MemoryError, match=r"for 1 rows do not fit.*8 TB\)\. For the most"):
+            getattr(model, name)(X[:1])
+    error = RuntimeError("else")
+    with pytest.raises(RuntimeError, match=r"^else$"):
+        model.predict(X)
+
+
+@pytest.mark.parametrize("device", ["xpu:7", "gpu", "meta", "hpu"])
 def test_a_device_that_is_not_there_is_an_error_that_names_the_remedy(hard, device):
     with pytest.raises(ValueError, match=rf"device='{device}' cannot be used here.*device='cpu'"):
         network(device=device).fit(*hard)
@@ -79,7 +102,10 @@ def test_a_device_that_is_set_after_fit_is_where_predictions_are_computed(hard):
         fitted.set_params(device="meta")
         with pytest.raises(ValueError, match="device='meta' cannot be used here: Cannot copy out"):
             fitted.predict(X)
+        with pytest.raises(ValueError, match="device='meta' cannot be used here: Cannot copy out"):
+            fitted.module_  # noqa: B018
         fitted.set_params(device="cpu:0")
+        assert next(fitted.module_.parameters()).device.type == "cpu"
         np.testing.assert_array_equal(fitted.predict_node_proba(X), before)
         assert fitted._network()._on_device()[0] == torch.device("cpu:0")
         assert clone(fitted).device == "cpu:0"

@@ -36,6 +36,71 @@ def test_partial_fit_learns_and_knows_the_announced_classes(hard):
     assert len({tuple(path) for path in again.predict(X).tolist()}) > 2
 
 
+@pytest.fixture
+def tiny():
+    """Rows of unit length, divided by a hundred: nothing is learned unless they are scaled."""
+    rng = np.random.default_rng(0)
+    leaf = rng.integers(6, size=1500)
+    X = rng.normal(size=(6, 20))[leaf] + 0.7 * rng.normal(size=(1500, 20))
+    X = (X / np.linalg.norm(X, axis=1, keepdims=True) / 100).astype(np.float32)
+    return X, np.array([[f"p{i // 2}", f"c{i}"] for i in leaf], dtype=object)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("loaded", [False, True])
+def test_calls_with_one_row_learn_as_much_as_calls_with_many(tiny, sparse, loaded):
+    X, y = tiny
+    X = sp.csr_matrix(np.maximum(X, 0)) if sparse else X
+    one, many = network(learning_rate="auto"), network(learning_rate="auto")
+    for i in range(500):
+        one.partial_fit(X[i : i + 1], y[i : i + 1], classes=y)
+        if loaded and i % 100 == 50:
+            one = pickle.loads(pickle.dumps(one))
+    for i in range(0, 500, 20):
+        many.partial_fit(X[i : i + 20], y[i : i + 20], classes=y)
+    assert many.score(X[500:], y[500:]) > 0.75
+    assert one.score(X[500:], y[500:]) > many.score(X[500:], y[500:]) - 0.03
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("first", ["one row", "weights of zero", "other kind"])
+def test_the_first_batch_of_a_stream_need_not_tell_the_scale(tiny, first, sparse):
+    X, y = tiny
+    X = sp.csr_matrix(np.maximum(X, 0)) if sparse else X
+    ones = np.ones(20)
+    parts = [(X[i : i + 20], y[i : i + 20], ones) for i in range(0, 1000, 20)]
+    begin = {
+        "one row": (X[:1], y[:1], ones[:1]),
+        "weights of zero": (1e6 * X[:20], y[:20], 0 * ones),
+        "other kind": (parts[0][0].toarray() if sparse else sp.csr_matrix(X[:20]), y[:20], ones),
+    }[first]
+    params = {"learning_rate": "auto", "max_epochs": 5, "embedding_dim": None}
+    expected = network(**params).fit_batches(parts, classes=y).score(X[1000:], y[1000:])
+    found = network(**params).fit_batches([begin, *parts], classes=y).score(X[1000:], y[1000:])
+    assert expected > 0.85
+    assert found > expected - 0.02
+
+
+def test_enough_rows_are_measured_before_a_stream_begins_and_no_more(tiny, monkeypatch):
+    X, y = tiny
+    read = []
+
+    def batches():
+        for i in range(0, 1500, 100):
+            read.append(i)
+            yield X[i : i + 100], y[i : i + 100]
+
+    from hiclass.torch import _stream
+
+    seen, start = [], _stream.start
+    monkeypatch.setattr(
+        _stream, "start", lambda *args: seen.append((len(args[3]), len(read))) or start(*args)
+    )
+    network(max_epochs=1).fit_batches(batches, classes=y)
+    assert seen == [(1100, 11)]
+    assert len(read) == 15  # every batch once
+
+
 def test_partial_fit_learns_a_batch_as_a_whole_or_not_at_all(hard):
     X, y = hard
     model = network().partial_fit(X, y)

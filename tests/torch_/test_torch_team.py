@@ -70,6 +70,76 @@ def group(tmp_path):
     torch.distributed.destroy_process_group()
 
 
+RESUMED = """
+import sys, numpy as np, torch
+from hiclass.torch import HierarchicalSoftmaxClassifier, _course
+from hiclass.torch._train import Trainer
+torch.set_num_threads(1)
+_course._PAUSE = 0.0
+rank, folder = int(sys.argv[1]), sys.argv[2]
+torch.distributed.init_process_group(
+    "gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2
+)
+with np.load(f"{folder}/data.npz", allow_pickle=True) as data:
+    X, y = data["X"], data["y"]
+learn = Trainer._learn
+
+
+def train(kind, checkpoint_dir=None, stop=None):
+    left = [stop]
+
+    def counted(self, *args):
+        if left[0] is not None:
+            left[0] -= 1
+            if left[0] < 0:  # in both processes after the same step
+                raise OSError("killed")
+        return learn(self, *args)
+
+    Trainer._learn = counted
+    model = HierarchicalSoftmaxClassifier(
+        distributed=True, max_epochs=4, batch_size=60, tol=0, random_state=0,
+        checkpoint_dir=checkpoint_dir,
+    )
+    if kind == "fit":
+        return model.fit(X, y)
+    mine = [(X[rank::2][i::3], y[rank::2][i::3]) for i in range(3)]
+    return model.fit_batches(mine, classes=y)
+
+
+found = {}
+for kind, stop in (("fit", 12), ("batches", 8)):
+    whole = train(kind)
+    try:
+        train(kind, f"{folder}/{kind}", stop)
+        raise AssertionError
+    except OSError:
+        pass
+    for name in ("resumed", "complete"):  # the second time nothing is left to learn
+        model = train(kind, f"{folder}/{kind}", None if name == "resumed" else 0)
+        np.testing.assert_allclose(
+            model.predict_node_proba(X), whole.predict_node_proba(X), atol=1e-6
+        )
+        np.testing.assert_allclose(model.loss_curve_, whole.loss_curve_, rtol=1e-5)
+Trainer._learn = learn
+# Without a seed, the first process draws it for both.
+model = HierarchicalSoftmaxClassifier(distributed=True, embedding_dim=5)
+model.partial_fit(X[:60], y[:60], classes=y)
+found = [model.predict_node_proba(X)]
+torch.distributed.broadcast_object_list(found, src=0)
+np.testing.assert_allclose(model.predict_node_proba(X), found[0], atol=1e-6)
+torch.distributed.destroy_process_group()
+"""
+
+
+def test_two_processes_continue_from_a_checkpoint_of_the_first(hard, tmp_path):
+    X, y = hard
+    np.savez(tmp_path / "data.npz", X=X, y=y)
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    commands = [[sys.executable, "-c", RESUMED, str(rank), str(tmp_path)] for rank in range(2)]
+    processes = [subprocess.Popen(command, env=env) for command in commands]
+    assert [process.wait(timeout=120) for process in processes] == [0, 0]
+
+
 def test_a_team_adds_up_and_shares_over_its_group(group):
     import torch
 

@@ -146,6 +146,8 @@ def test_an_error_about_memory_names_a_batch_size(hard, monkeypatch):
     lacks = (
         torch.OutOfMemoryError("CUDA out of memory"),
         RuntimeError("DefaultCPUAllocator: can't allocate memory: 8 TB\nmore"),
+        RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 8 TB."),
+        MemoryError(),
     )
     for error in lacks:
 
@@ -167,6 +169,35 @@ def test_an_error_about_memory_names_a_batch_size(hard, monkeypatch):
     monkeypatch.setattr(Trainer, "step", lambda *args: (_ for _ in ()).throw(RuntimeError("else")))
     with pytest.raises(RuntimeError, match=r"^else$"):
         network().fit(X, y)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_error_about_memory_of_validation_names_its_rows(hard, stream, monkeypatch):
+    import torch
+
+    from hiclass.torch._train import Trainer
+
+    X, y = hard
+    losses, at_once = Trainer._losses, [10]
+
+    def fails(self, batch, *, training):
+        if training:
+            return losses(self, batch, training=training)
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    def fit():
+        model = network(max_epochs=1, **({} if stream else {"validation_fraction": 0.25}))
+        return model.fit_batches([(X, y)], y, (X, y)) if stream else model.fit(X, y)
+
+    monkeypatch.setattr(Trainer, "_losses", fails)
+    monkeypatch.setattr(Trainer, "_rows_at_once", lambda self: at_once[0])
+    n = len(X) if stream else len(X) // 4
+    message = rf"^10 of {n} validation rows do not fit.*\(CUDA out of memory\)\. Try at most 5 of"
+    with pytest.raises(MemoryError, match=message):
+        fit()
+    at_once[0] = 1
+    with pytest.raises(MemoryError, match=r"^1 of .*\. Try a small embedding_dim\.$"):
+        fit()
 
 
 def test_half_precision_and_clipped_gradients_learn_the_same_roughly(hard):

@@ -180,6 +180,20 @@ def make_rows(X: Any, target: Any, layout: Layout, sample_weight: Any) -> Rows:
     return Rows(X, layout.select(target), layout, weights)
 
 
+def as_array(X: Any) -> Any:
+    """A tensor of rows as an array, without its gradient; other rows as they are."""
+    if not isinstance(X, torch.Tensor):
+        return X
+    if X.layout is not torch.strided:
+        raise TypeError(
+            f"X is a sparse tensor of PyTorch with the layout {X.layout}. Pass a CSR matrix of "
+            f"SciPy, scipy.sparse.csr_matrix, or a dense tensor."
+        )
+    X = X.detach().cpu()
+    is_short = X.is_floating_point() and X.dtype.itemsize < 4  # NumPy has no bfloat16
+    return (X.float() if is_short else X).numpy()
+
+
 def forwards(X: Any) -> Any:
     """The same rows without negative strides, which PyTorch does not support."""
     is_reversed = isinstance(X, np.ndarray) and any(step < 0 for step in X.strides)

@@ -12,13 +12,15 @@ import io
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
 import torch
 
 from hiclass._engine.checkpoints import checkpoint_key
 from hiclass._files import write_whole
 from hiclass._warnings import warn_user
 
-_MAGIC = b"hiclass training 1\n"
+_MAGIC = b"hiclass training 2\n"
 _SUFFIX = ".hiclass-training"
 #: Parameters that training does not depend on.
 _NOT_OF_TRAINING = (
@@ -98,3 +100,38 @@ def open_checkpoint(estimator: Any, X: Any, target: Any, what: dict[str, Any]) -
     for remark in remarks:
         warn_user(remark)
     return None if key is None else Checkpoint(Path(estimator.checkpoint_dir, key + _SUFFIX))
+
+
+class Digests:
+    """Hashes of the batches of the first epoch of a stream, each with all batches before it.
+
+    A checkpoint must not be used for other rows, but its name cannot depend on rows that have not
+    been read yet.
+    """
+
+    def __init__(self) -> None:
+        self._hash = hashlib.blake2b(digest_size=16)
+        self._found: list[str] = []
+
+    def add(self, rows: Any) -> None:
+        """Note a batch, in the order of the stream."""
+        for part in (rows.X, rows.target, rows.weight):
+            parts = (part.data, part.indices, part.indptr) if sp.issparse(part) else (part,)
+            for array in parts:
+                if array is not None:
+                    self._hash.update(np.ascontiguousarray(array).data)
+        self._found.append(self._hash.hexdigest())
+
+    def of(self, n_batches: int | None = None) -> tuple[int, str]:
+        """The number of batches, at most ``n_batches``, and their hash."""
+        n = len(self._found[:n_batches])
+        return n, self._found[n - 1] if n else ""
+
+    def check(self, stored: tuple[int, str], folder: Any) -> None:
+        """Refuse other batches than those of a checkpoint."""
+        if self.of(stored[0]) != tuple(stored):
+            raise ValueError(
+                f"The checkpoint in {folder} is of other batches than these, although the first "
+                f"batch and the parameters are the same. Pass the same batches in the same order "
+                f"to continue, or another checkpoint_dir to start again."
+            )

@@ -31,11 +31,12 @@ from hiclass._rows import check_weights
 from hiclass._state import CalibratedSetModels
 from hiclass._targets.paths import check_n_labels
 from hiclass.model_selection import read_groups
-from hiclass.torch._batches import batch_weights, forwards, is_plain, surely_finite
+from hiclass.torch._batches import as_array, batch_weights, forwards, is_plain, surely_finite
 from hiclass.torch._continue import beginning, check_same_network
 from hiclass.torch._feed import Sending
 from hiclass.torch._fit import Trained, as_models, fit_fold, fit_network, learn_rows, mean_one
 from hiclass.torch._known import on_device
+from hiclass.torch._memory import explaining_lack_of_memory
 from hiclass.torch._module import as_module
 from hiclass.torch._network import FittedNetwork, find_device
 from hiclass.torch._stream import fit_stream, open_batches, read_batch
@@ -206,8 +207,10 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
     -----
     A saved model contains its weights, but not the state of the optimiser; ``partial_fit`` of a
     loaded model starts with a new optimiser. An interrupt (Ctrl+C) stops ``fit`` and
-    ``fit_batches`` with a warning, and the model keeps its current weights. During out-of-fold
-    fits, the interrupt is raised instead.
+    ``fit_batches`` with a warning, and the model keeps its current weights. The interrupt is raised
+    instead, and the model is not fitted, before the first step, with several processes, and
+    whenever ``fit`` also learns from out-of-fold fits: the expected F-score of
+    ``decoding="expected_f1"``, thresholds or a calibration.
 
     Examples
     --------
@@ -497,6 +500,7 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
             )
 
     def _as_rows(self, X: Any, *, reset: bool) -> Any:
+        X = as_array(X)
         known = not reset and "feature_names_in_" not in vars(self)
         if known and is_plain(X, self.n_features_in_):
             return X  # as most batches of a stream: no conversion needed
@@ -513,12 +517,17 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
         self._follow_device()
         return self._as_rows(X, reset=False)
 
+    def _map_chunks(self, function: Any, X: Any, width: int, everywhere: bool) -> list[Any]:
+        with explaining_lack_of_memory(lambda: _fewer_rows(X.shape[0])):
+            return super()._map_chunks(function, X, width, everywhere)
+
     # -- the rest of the contract --------------------------------------------------------------
 
     @property
     def module_(self) -> Any:
         """A new copy of the network as a ``torch.nn.Module``: ``encoder``, then ``head``."""
         self._check_fitted()
+        self._follow_device()
         models = self._models
         if isinstance(models, CalibratedSetModels):
             models = models.base
@@ -556,3 +565,12 @@ class HierarchicalSoftmaxClassifier(BaseHierarchicalClassifier):
             is_trainer = name == "_trainer"
             other.__dict__[name] = value.copy() if is_trainer else copy.deepcopy(value, memo)
         return other
+
+
+def _fewer_rows(n_rows: int) -> tuple[str, str]:
+    """Advice where predictions do not fit into memory."""
+    fewer = f"Predict at most {n_rows // 2:,} rows at a time. " if n_rows > 1 else ""
+    return (
+        f"The predictions for {n_rows:,} rows do not fit into memory",
+        f"{fewer}For the most probable classes only, use predict_paths.",
+    )

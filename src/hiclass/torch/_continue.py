@@ -27,7 +27,8 @@ def beginning(estimator: Classifier, trained: Trained) -> dict[str, Any]:
     params = {name: getattr(estimator, name) for name in _OF_THE_NETWORK}
     params["hidden_layers"] = tuple(params["hidden_layers"])
     counts = {"n_rows": trained.n_rows, "n_learned": trained.n_learned}
-    return {**counts, "params": params, **trained.trainer.inputs.state()}
+    found = {**counts, "params": params, **trained.trainer.inputs.state()}
+    return found if trained.moments is None else {**found, "moments": vars(trained.moments)}
 
 
 def check_same_network(estimator: Classifier) -> None:

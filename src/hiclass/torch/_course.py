@@ -60,7 +60,8 @@ class Course:
         held_out: Rows | None,
         verbose: bool,
         checkpoint: Checkpoint | None = None,
-        remember: Callable[[], Any] = lambda: None,
+        state: dict[str, Any] | None = None,
+        remember: Callable[[int, Place], Any] = lambda *_: None,
     ) -> None:
         """Run epochs until training stops; with validation rows, keep the best weights.
 
@@ -76,11 +77,15 @@ class Course:
         verbose : bool
             Whether to show progress.
         checkpoint : Checkpoint, default=None
-            Where the state of the training is stored and resumed from.
+            Where the state of the training is stored. Of several processes only the first has one.
+        state : dict, default=None
+            A stored state, from which all processes continue.
         remember : callable
-            What else has to be stored.
+            What else has to be stored, given the epoch and its progress.
         """
-        begin, place = self._take_up(trainer, checkpoint)
+        begin, place = self._take_up(trainer, state)
+        # Several processes have the same losses only after an epoch.
+        alone = trainer.settings.team.size == 1
         with Progress(self.max_epochs, "Training", enabled=verbose) as progress:
             try:
                 for i in range(begin, self.max_epochs):
@@ -91,8 +96,8 @@ class Course:
                     def after_step(place: Callable[[], Place], i: int = i) -> None:
                         self._has_learned = True
                         progress.update(i, partial(self._status, place))
-                        if checkpoint is not None and self._is_due():
-                            self._save(checkpoint, trainer, i, place(), remember())
+                        if checkpoint is not None and alone and self._is_due():
+                            self._save(checkpoint, trainer, i, place(), remember)
 
                     self.losses.append(epoch(i, place, after_step))
                     place = START
@@ -101,7 +106,7 @@ class Course:
                     progress.finish(i)
                     self._note(trainer, keep=held_out is not None)
                     if checkpoint is not None and (self._is_due() or self._is_over(i + 1)):
-                        self._save(checkpoint, trainer, i + 1, place, remember())
+                        self._save(checkpoint, trainer, i + 1, place, remember)
             except KeyboardInterrupt:
                 if not (self.keep_on_interrupt and self._has_learned):
                     raise
@@ -140,16 +145,21 @@ class Course:
         return time.monotonic() - self._saved >= _PAUSE
 
     def _save(
-        self, checkpoint: Checkpoint, trainer: Trainer, epoch: int, place: Place, more: Any
+        self,
+        checkpoint: Checkpoint,
+        trainer: Trainer,
+        epoch: int,
+        place: Place,
+        remember: Callable[[int, Place], Any],
     ) -> None:
         own = (self.losses, self.validation, float(self._best), self._waited, self._kept)
-        state = {"course": own, "epoch": epoch, "place": asdict(place), "more": more}
+        state = {"course": own, "epoch": epoch, "place": asdict(place)}
+        state["more"] = remember(epoch, place)
         checkpoint.save({**state, "trainer": trainer.state()})
         self._saved = time.monotonic()
 
-    def _take_up(self, trainer: Trainer, checkpoint: Checkpoint | None) -> tuple[int, Place]:
-        """Resume from a checkpoint; return the epoch and its progress."""
-        state = None if checkpoint is None else checkpoint.state
+    def _take_up(self, trainer: Trainer, state: dict[str, Any] | None) -> tuple[int, Place]:
+        """Resume from a stored state; return the epoch and its progress."""
         if state is None:
             return 0, START
         self.losses, self.validation, self._best, self._waited, self._kept = state["course"]

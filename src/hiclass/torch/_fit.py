@@ -15,11 +15,17 @@ from sklearn.utils import check_random_state
 
 from hiclass._typing import AnyArray, IntArray
 from hiclass.model_selection import hold_out_groups
-from hiclass.torch._batches import Batch, Rows, cut, make_rows
+from hiclass.torch._batches import Batch, Rows, batch_weights, cut, make_rows
 from hiclass.torch._checkpoint import open_checkpoint
 from hiclass.torch._course import AfterStep, Course
 from hiclass.torch._feed import Sending, stay_on
-from hiclass.torch._inputs import Inputs, mean_squared_length, measure_inputs
+from hiclass.torch._inputs import (
+    ENOUGH_ROWS,
+    Inputs,
+    Moments,
+    mean_squared_length,
+    measure_inputs,
+)
 from hiclass.torch._known import AnyTarget, Known
 from hiclass.torch._layout import Layout, same_layout
 from hiclass.torch._network import (
@@ -73,6 +79,8 @@ class Trained:
         The number of different rows that it has seen.
     n_learned : int
         The number of learned rows that decides the step size of later batches.
+    moments : Moments or None
+        What is known of the first rows of ``partial_fit``, until there are enough.
     """
 
     known: Known
@@ -80,6 +88,7 @@ class Trained:
     course: Course
     n_rows: int
     n_learned: int
+    moments: Moments | None = None
 
 
 # -- what follows from the parameters ----------------------------------------------------------
@@ -259,9 +268,8 @@ def fit_network(
     }
     labels = (layout.select(target), known.hierarchy)
     checkpoint = open_checkpoint(estimator, X, labels, what) if team.rank == 0 else None
-    seed = team.share(draw_seed(estimator))
-    if checkpoint is not None and checkpoint.state is not None:
-        seed = checkpoint.state["more"]
+    state = team.share(None if checkpoint is None else checkpoint.state)
+    seed = team.share(draw_seed(estimator)) if state is None else state["more"]
     if estimator.validation_fraction:
         rng = np.random.default_rng(seed)
         rows, held_out = _hold_out(rows, estimator.validation_fraction, groups, rng)
@@ -301,7 +309,8 @@ def fit_network(
             after_step=after_step,
         )
 
-    course.run(trainer, epoch, held_out, estimator.verbose > 0, checkpoint, lambda: seed)
+    verbose = estimator.verbose > 0
+    course.run(trainer, epoch, held_out, verbose, checkpoint, state, lambda *_: seed)
     n_learned = settled(len(rows) * len(course.losses))
     return Trained(known, trainer, course, len(rows), n_learned)
 
@@ -331,7 +340,7 @@ def learn_rows(
     changed: a trained copy is returned.
     """
     trainer, network = vars(estimator).get("_trainer"), estimator._network()
-    seed = draw_seed(estimator)
+    seed = find_team(estimator.distributed).share(draw_seed(estimator))
     past = vars(estimator).get("_past") or {"n_rows": int(known.n_own.sum()), "n_learned": None}
     n_rows = past["n_rows"] + X.shape[0]
     expected = rows_to_expect(n_rows)
@@ -347,6 +356,7 @@ def learn_rows(
         rows = make_rows(X, target, layout, sample_weight)
         settings = settings_of(estimator, shape, expected, lazy=True)
         trainer = start(estimator, shape, layout, rows, seed, settings)
+    moments = _scaled_again(estimator, trainer, past, X, sample_weight)
     n_before = past["n_learned"]
     if n_before is None:  # after fit, or unknown in an old file
         n_before = 0 if network is None else settled(n_rows)
@@ -361,7 +371,24 @@ def learn_rows(
     loss = trainer.epoch(data.batches(order, cuts), rate)
     course = Course(1, 1, 0.0)
     course.losses.append(loss)
-    return Trained(known, trainer, course, n_rows, n_before + len(data))
+    return Trained(known, trainer, course, n_rows, n_before + len(data), moments)
+
+
+def _scaled_again(
+    estimator: Classifier, trainer: Trainer, past: dict[str, Any], X: Any, sample_weight: Any
+) -> Moments | None:
+    """Scale features by all rows so far, until there are enough of them to know their spread."""
+    before, alone = past.get("moments"), trainer.settings.team.size == 1
+    if not (estimator.standardize and alone) or (past["n_rows"] and not before):
+        return None
+    moments = Moments.of(X, batch_weights(sample_weight, X))
+    if before:
+        known = Moments(**before)
+        if (known.mean is None) != sp.issparse(X):
+            return known
+        moments = known.plus(moments)
+        trainer.rescale(moments.inputs(hidden=bool(trainer.shape.hidden)))
+    return moments if moments.n_rows < ENOUGH_ROWS else None
 
 
 def small_step(n_rows: int) -> float:

@@ -21,8 +21,8 @@ from hiclass.torch._network import Shape, Weights, as_tensors
 
 Tensor = Any
 
-#: Features are measured on at most this many rows, evenly spaced.
-_MEASURED = 1 << 14
+#: Features are measured on at most this many rows, evenly spaced, and of a stream on this many.
+_MEASURED, ENOUGH_ROWS = 1 << 14, 1 << 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +77,62 @@ class Inputs:
         return {"mean": self.mean, "factor": self.factor}
 
 
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """What is known of rows: enough to scale them, and to add further rows.
+
+    Attributes
+    ----------
+    n_rows : int
+        How many rows were measured; those with a weight of zero do not count.
+    weight : float
+        The sum of their weights.
+    mean : ndarray or None
+        The mean of every feature; None for sparse rows.
+    square : ndarray
+        The variance of every feature; for sparse rows the mean squared length of a row.
+    """
+
+    n_rows: int
+    weight: float
+    mean: FloatArray | None
+    square: FloatArray
+
+    @staticmethod
+    def of(X: Any, weights: AnyArray | None) -> Moments:
+        """Measure rows."""
+        total = float(X.shape[0] if weights is None else weights.sum())
+        n_rows = X.shape[0] if weights is None else int(np.count_nonzero(weights))
+        X, share = _some(X, weights)
+        if sp.issparse(X):
+            return Moments(n_rows, total, None, np.array(share @ _squared_lengths(X)))
+        return Moments(n_rows, total, *_moments(X, share))
+
+    def plus(self, other: Moments) -> Moments:
+        """Those of both (Chan, Golub and LeVeque 1979)."""
+        n_rows, weight = self.n_rows + other.n_rows, self.weight + other.weight
+        share = other.weight / weight if weight else 0.0
+        square = (1 - share) * self.square + share * other.square
+        if self.mean is None or other.mean is None:
+            return Moments(n_rows, weight, None, square)
+        step = other.mean - self.mean
+        square = square + share * (1 - share) * step**2
+        return Moments(n_rows, weight, self.mean + share * step, square)
+
+    def inputs(self, *, hidden: bool) -> Inputs:
+        """How to scale such rows; ``hidden`` is whether there are hidden layers."""
+        if self.mean is None:
+            size = float(self.square)
+            return Inputs(factor=np.array(size**-0.5 if size > 0 else 1.0))
+        spread = np.sqrt(self.square)
+        varies = spread > 1e-6 * np.abs(self.mean)
+        n_features = max(int(varies.sum()), 1)
+        usual = float(np.sqrt(np.mean(self.square[varies]))) if varies.any() else 1.0
+        # A feature that has not varied yet counts as one of the usual spread.
+        spread = np.where(varies, spread, usual)
+        return Inputs(self.mean, 1 / (spread * (1.0 if hidden else n_features**0.5)))
+
+
 def measure_inputs(X: Any, weights: AnyArray | None, *, hidden: bool) -> Inputs:
     """Measure how to scale rows; rows with a weight of zero do not count.
 
@@ -89,16 +145,7 @@ def measure_inputs(X: Any, weights: AnyArray | None, *, hidden: bool) -> Inputs:
     hidden : bool
         Whether there are hidden layers.
     """
-    X, share = _some(X, weights)
-    if sp.issparse(X):
-        size = float(share @ _squared_lengths(X))
-        return Inputs(factor=np.array(size**-0.5 if size > 0 else 1.0))
-    mean, spread = _moments(X, share)
-    varies = spread > 1e-6 * np.abs(mean)
-    usual = float(np.sqrt(np.mean(spread[varies] ** 2))) if varies.any() else 1.0
-    # A feature that has not varied yet counts as one of the usual spread.
-    spread = np.where(varies, spread, usual)
-    return Inputs(mean, 1 / (spread * (1.0 if hidden else max(X.shape[1], 1) ** 0.5)))
+    return Moments.of(X, weights).inputs(hidden=hidden)
 
 
 def mean_squared_length(X: Any, weights: AnyArray | None) -> float:
@@ -127,7 +174,7 @@ def _squared_lengths(X: Any) -> FloatArray:
 
 
 def _moments(X: AnyArray, share: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation of every feature, a few rows at a time."""
+    """Mean and variance of every feature, a few rows at a time."""
     n, d = X.shape
     step = max(1, (1 << 20) // max(d, 1))
     parts = [slice(i, i + step) for i in range(0, n, step)]
@@ -139,4 +186,4 @@ def _moments(X: AnyArray, share: FloatArray) -> tuple[FloatArray, FloatArray]:
         mean += weight[part] @ rows[part].double()
     for part in parts:
         square += weight[part] @ (rows[part].double() - mean).square_()
-    return mean.numpy(), square.sqrt_().numpy()
+    return mean.numpy(), square.numpy()

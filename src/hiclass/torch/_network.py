@@ -357,7 +357,7 @@ def find_device(name: str, *, or_cpu: bool = False) -> Any:
         device = torch.device(name)
         # A device that only computes shapes, such as "meta", has no values to copy back.
         torch.empty(0, device=device).cpu()
-    except (AssertionError, RuntimeError, NotImplementedError) as error:
+    except (AssertionError, ImportError, RuntimeError) as error:
         if or_cpu:
             return torch.device("cpu")
         reason = (str(error).splitlines() or ["not available"])[0].rstrip(".")

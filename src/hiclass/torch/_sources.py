@@ -7,6 +7,7 @@ rows in memory.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,7 +21,43 @@ from hiclass._typing import IntArray
 _MIXED, _BLOCK = 16, 256
 
 
-class ArrayBatches:
+class ShuffledBatches(ABC):
+    """Batches in another order in every epoch, which depends on the seed and the epoch only."""
+
+    def __init__(self, batch_size: Any, shuffle: bool, random_state: Any) -> None:
+        if int(batch_size) < 1:
+            raise ValueError(f"batch_size must be at least 1; got {batch_size}.")
+        self._size = int(batch_size)
+        self._shuffle = shuffle
+        self._seed = int(check_random_state(random_state).randint(2**31 - 1))
+        self._n_epochs = 0
+        self._is_repeatable = not shuffle or isinstance(random_state, int | np.integer)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        self._n_epochs += 1
+        return self.epoch(self._n_epochs - 1)
+
+    def epoch(self, i: int) -> Iterator[tuple[Any, ...]]:
+        """Read the batches of one epoch.
+
+        Parameters
+        ----------
+        i : int
+            The number of the epoch, from 0. Their order depends on it and on ``random_state``.
+
+        Returns
+        -------
+        iterator of tuple
+            ``(X, y)`` or ``(X, y, sample_weight)``.
+        """
+        return self._read_all(np.random.default_rng([self._seed, i]))
+
+    @abstractmethod
+    def _read_all(self, rng: np.random.Generator) -> Iterator[tuple[Any, ...]]:
+        """All batches."""
+
+
+class ArrayBatches(ShuffledBatches):
     """Batches of arrays, which may be memory-mapped, for ``fit_batches``.
 
     Parameters
@@ -36,7 +73,8 @@ class ArrayBatches:
     shuffle : bool, default=True
         Whether to shuffle the rows in every epoch.
     random_state : int, RandomState instance or None, default=None
-        Controls the order of the rows.
+        Controls the order of the rows. With an int, a training with ``checkpoint_dir`` can be
+        continued by another process.
 
     Examples
     --------
@@ -60,30 +98,28 @@ class ArrayBatches:
         shuffle: bool = True,
         random_state: Any = None,
     ) -> None:
+        super().__init__(batch_size, shuffle, random_state)
         self._X = X.tocsr() if sp.issparse(X) else X
-        self._y = y if isinstance(y, np.ndarray) else _as_objects(y)
+        self._y = _as_objects(y.to_numpy() if hasattr(y, "to_numpy") else y)
         self._weight = None if sample_weight is None else np.asarray(sample_weight)
         n_rows = int(self._X.shape[0])
         for name, part in (("y", self._y), ("sample_weight", self._weight)):
             if part is not None and len(part) != n_rows:
                 raise ValueError(f"X has {n_rows} rows, but {name} has {len(part)}.")
-        self._size = _checked_size(batch_size)
-        self._shuffle = shuffle
-        self._rng = check_random_state(random_state)
 
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+    def _read_all(self, rng: np.random.Generator) -> Iterator[tuple[Any, ...]]:
         n_rows = int(self._X.shape[0])
         if not self._shuffle:
             for start in range(0, n_rows, self._size):
                 yield self._part(slice(start, start + self._size))
             return
-        starts = self._rng.permutation(np.arange(0, n_rows, _BLOCK))
+        starts = rng.permutation(np.arange(0, n_rows, _BLOCK))
         order = np.concatenate([np.arange(s, min(s + _BLOCK, n_rows)) for s in starts])
         for start in range(0, n_rows, _MIXED * self._size):
             # In the order of the file: what is on a disk is read in runs.
             rows = np.sort(order[start : start + _MIXED * self._size])
             X, *others = self._part(rows)
-            mixed = self._rng.permutation(len(rows))
+            mixed = rng.permutation(len(rows))
             for first in range(0, len(rows), self._size):
                 some = mixed[first : first + self._size]
                 yield X[some], *(part[some] for part in others)
@@ -93,7 +129,7 @@ class ArrayBatches:
         return parts if self._weight is None else (*parts, self._weight[rows])
 
 
-class ArrowBatches:
+class ArrowBatches(ShuffledBatches):
     """Batches of Parquet files or Arrow tables, for ``fit_batches``. Requires ``pyarrow``.
 
     Parameters
@@ -113,7 +149,8 @@ class ArrowBatches:
         Whether to shuffle the rows in every epoch: parts of files are read in random order, and the
         rows of several batches are mixed.
     random_state : int, RandomState instance or None, default=None
-        Controls the order of the rows.
+        Controls the order of the rows. With an int, a training with ``checkpoint_dir`` can be
+        continued by another process.
 
     Examples
     --------
@@ -139,6 +176,7 @@ class ArrowBatches:
     ) -> None:
         from pyarrow import dataset
 
+        super().__init__(batch_size, shuffle, random_state)
         self._data = source if isinstance(source, dataset.Dataset) else dataset.dataset(source)
         self._labels = labels
         self._weight = weight
@@ -154,38 +192,35 @@ class ArrowBatches:
                 f"There is no column {missing[0]!r}; the columns are "
                 f"{', '.join(map(repr, self._data.schema.names))}."
             )
-        self._size = _checked_size(batch_size)
-        self._shuffle = shuffle
-        self._rng = check_random_state(random_state)
 
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+    def _read_all(self, rng: np.random.Generator) -> Iterator[tuple[Any, ...]]:
         import pyarrow as pa
 
         wanted = self._size * (_MIXED if self._shuffle else 1)
         waiting: list[Any] = []
         n_waiting = 0
-        for batch in self._record_batches():
+        for batch in self._record_batches(rng):
             waiting.append(batch)
             n_waiting += batch.num_rows
             while n_waiting >= wanted:
                 table = pa.Table.from_batches(waiting)
-                yield from self._batches(table.slice(0, wanted))
+                yield from self._batches(table.slice(0, wanted), rng)
                 rest = table.slice(wanted)
                 waiting, n_waiting = rest.to_batches(), rest.num_rows
         if n_waiting:
-            yield from self._batches(pa.Table.from_batches(waiting))
+            yield from self._batches(pa.Table.from_batches(waiting), rng)
 
-    def _record_batches(self) -> Iterator[Any]:
+    def _record_batches(self, rng: np.random.Generator) -> Iterator[Any]:
         parts = list(self._data.get_fragments())
         if self._shuffle:
             parts = [piece for part in parts for piece in _row_groups(part)]
-            parts = [parts[i] for i in self._rng.permutation(len(parts))]
+            parts = [parts[i] for i in rng.permutation(len(parts))]
         for part in parts:
             yield from part.to_batches(columns=self._columns, batch_size=self._size)
 
-    def _batches(self, table: Any) -> Iterator[tuple[Any, ...]]:
+    def _batches(self, table: Any, rng: np.random.Generator) -> Iterator[tuple[Any, ...]]:
         if self._shuffle:
-            table = table.take(self._rng.permutation(table.num_rows))
+            table = table.take(rng.permutation(table.num_rows))
         for start in range(0, table.num_rows, self._size):
             yield self._read(table.slice(start, self._size))
 
@@ -225,15 +260,11 @@ def _as_matrix(column: Any, name: str) -> Any:
 
 
 def _as_objects(items: Any) -> Any:
-    """Labels or paths as an array of one dimension, whatever they are."""
+    """Labels or paths as an array, of one dimension if they are not one already."""
+    if isinstance(items, np.ndarray):
+        return items
     items = [list(item) if isinstance(item, tuple | list) else item for item in items]
     found = np.empty(len(items), dtype=object)
     for i, item in enumerate(items):  # at once, lists of one length would become columns
         found[i] = item
     return found
-
-
-def _checked_size(batch_size: Any) -> int:
-    if int(batch_size) < 1:
-        raise ValueError(f"batch_size must be at least 1; got {batch_size}.")
-    return int(batch_size)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import scipy.sparse as sp
 import torch
 
@@ -16,9 +17,10 @@ from hiclass._labels.columns import read_paths
 from hiclass._targets.growth import check_form
 from hiclass._targets.paths import Target, as_hierarchy, check_n_labels, encode, nodes_of
 from hiclass._targets.sets import encode_in_dag, encode_sets
+from hiclass._warnings import warn_user
 from hiclass.hierarchy import Hierarchy
-from hiclass.torch._batches import Batch, Rows, make_rows
-from hiclass.torch._checkpoint import open_checkpoint
+from hiclass.torch._batches import Batch, Rows, as_array, make_rows
+from hiclass.torch._checkpoint import Digests, open_checkpoint
 from hiclass.torch._course import AfterStep
 from hiclass.torch._fit import (
     Trained,
@@ -34,8 +36,11 @@ from hiclass.torch._fit import (
     small_step,
     start,
 )
+from hiclass.torch._inputs import ENOUGH_ROWS
 from hiclass.torch._known import AnyTarget, Known
+from hiclass.torch._layout import Layout
 from hiclass.torch._lookup import Finder
+from hiclass.torch._sources import ShuffledBatches
 from hiclass.torch._team import Team, find_team
 from hiclass.torch._train import Place
 
@@ -160,8 +165,16 @@ def open_batches(batches: Any, estimator: Classifier) -> tuple[Any, Callable[[in
             f"epoch, or set max_epochs=1."
         )
 
+    shuffled = isinstance(batches, ShuffledBatches)
+    if shuffled and estimator.checkpoint_dir is not None and not batches._is_repeatable:
+        warn_user(
+            f"The order of these {type(batches).__name__} is random, so another process cannot "
+            f"continue from {estimator.checkpoint_dir}. Set random_state of the batches to an int."
+        )
+
     def epoch(i: int) -> tuple[Any, Iterator[Any]]:
-        items = map(read_item, batches() if callable(batches) else batches)
+        source = batches.epoch(i) if shuffled else batches() if callable(batches) else batches
+        items = map(read_item, source)
         first = next(items, None)
         if first is None:
             raise ValueError(_empty_epoch(i))
@@ -194,11 +207,9 @@ def read_item(item: Any) -> tuple[Any, Any, Any]:
 
 def _as_plain(part: Any) -> Any:
     """Tensors, as a ``DataLoader`` gives them, as arrays or sparse matrices."""
-    if not isinstance(part, torch.Tensor):
-        return part
+    if not isinstance(part, torch.Tensor) or part.layout is torch.strided:
+        return as_array(part)
     part = part.detach().cpu()
-    if part.layout is torch.strided:
-        return part.numpy()
     if part.layout is torch.sparse_csr:
         arrays = (part.values(), part.col_indices(), part.crow_indices())
         return sp.csr_matrix(tuple(array.numpy() for array in arrays), shape=tuple(part.shape))
@@ -257,6 +268,33 @@ class Counts:
         self.n_batches, self.n_rows = state["n_batches"], state["n_rows"]
 
 
+def _enough(
+    items: Iterator[Any], read: Callable[[Any], tuple[Rows, AnyTarget]]
+) -> Iterator[tuple[Rows, AnyTarget]]:
+    """The first batches, with enough rows to measure how features are scaled."""
+    n_rows = n_counted = 0
+    while n_counted < ENOUGH_ROWS and n_rows < 16 * ENOUGH_ROWS:
+        item = next(items, None)
+        if item is None:
+            return
+        yield (batch := read(item))
+        weight = batch[0].weight
+        n_rows += len(batch[0])
+        n_counted += len(batch[0]) if weight is None else int(np.count_nonzero(weight))
+
+
+def _stacked(parts: list[Rows], layout: Layout) -> Rows:
+    """Rows of one kind, sparse or dense, together; without labels."""
+    is_sparse = sp.issparse(parts[0].X)
+    parts = [part for part in parts if sp.issparse(part.X) == is_sparse]
+    if len(parts) == 1:
+        return parts[0]
+    weights = [np.ones(len(part)) if part.weight is None else part.weight for part in parts]
+    X = [part.X for part in parts]
+    stacked = sp.vstack(X, format="csr") if is_sparse else np.vstack(X)
+    return Rows(stacked, None, layout, np.concatenate(weights))
+
+
 def fit_stream(
     estimator: Classifier,
     known: Known,
@@ -281,17 +319,12 @@ def fit_stream(
     labels = (layout.select(target), known.hierarchy)
     team = find_team(estimator.distributed)
     checkpoint = open_checkpoint(estimator, X, labels, what) if team.rank == 0 else None
-    state = None if checkpoint is None else checkpoint.state
-    seed = team.share(draw_seed(estimator) if state is None else state["more"]["seed"])
-    rows = make_rows(X, target, layout, sample_weight)
-    settings = settings_of(estimator, shape, rows_to_expect(0))
-    trainer = start(estimator, shape, layout, rows, seed, settings)
+    state = team.share(None if checkpoint is None else checkpoint.state)
+    seed = team.share(draw_seed(estimator)) if state is None else state["more"]["seed"]
     course = course_of(estimator, shape)
     course.keep_on_interrupt = team.size == 1
     encode_y = encoder_of(known, format, estimator, remembers=True)
-    counts = Counts(known)
-    if state is not None:
-        counts.load(state["more"])
+    counts, digests = Counts(known), Digests()
 
     def read(item: Any) -> tuple[Rows, AnyTarget]:
         X, y, sample_weight = item
@@ -300,15 +333,37 @@ def fit_stream(
         check_n_labels(target.n_rows, X.shape[0])
         return make_rows(X, target, layout, sample_weight), target
 
+    items = items_of(0)
+    ahead = list(_enough(items, read))
+    measured = _stacked([rows for rows, _ in ahead], layout)
+    settings = settings_of(estimator, shape, rows_to_expect(0))
+    trainer = start(estimator, shape, layout, measured, seed, settings)
+    stored = None if state is None or checkpoint is None else state["more"]["digest"]
+    if state is not None:
+        counts.load(state["more"])
+        if stored is not None and state["epoch"]:
+            # Later epochs may have another order: the first one is read again.
+            for rows, _ in islice(chain(ahead, map(read, items)), stored[0]):
+                digests.add(rows)
+            digests.check(stored, estimator.checkpoint_dir)
+
+    def first_epoch(n_known: int) -> Iterator[Rows]:
+        n = 0
+        for n, (rows, target) in enumerate(chain(ahead, map(read, items)), start=1):
+            counts.add(target, rows)
+            if checkpoint is not None:
+                digests.add(rows)
+            if stored is not None and n == n_known:
+                digests.check(stored, estimator.checkpoint_dir)
+            if n > n_known:
+                yield rows
+        if stored is not None and n < n_known:
+            digests.check(stored, estimator.checkpoint_dir)
+
     def batches(i: int, n_known: int) -> Iterator[Batch]:
-        for step, item in enumerate(items_of(i)):
-            if i > 0 and step < n_known:
-                continue
-            rows, target = read(item)
-            if i == 0:
-                counts.add(target, rows)
-            if step >= n_known:
-                yield rows.whole()
+        later = (read(item)[0] for item in islice(items_of(i), n_known, None)) if i else ()
+        for rows in later if i else first_epoch(n_known):
+            yield rows.whole()
 
     def rate(i: int, step: int, n_step: int) -> float:
         # The length of an epoch is known from the second one on. A longer epoch must not lead to
@@ -339,7 +394,12 @@ def fit_stream(
         held_out,
         estimator.verbose > 0,
         checkpoint,
-        lambda: {"seed": seed, **counts.state()},
+        state,
+        lambda i, place: {
+            "seed": seed,
+            "digest": digests.of(None if i else place.n_steps),
+            **counts.state(),
+        },
     )
     n_learned = settled(counts.n_rows * len(course.losses))
     return Trained(counts.known, trainer, course, counts.n_rows, n_learned)

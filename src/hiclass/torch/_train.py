@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from hiclass.torch._feed import prefetched
 from hiclass.torch._inputs import Inputs
 from hiclass.torch._layout import Layout
 from hiclass.torch._losses import RecursivePenalty, make_loss, on_device
+from hiclass.torch._memory import explaining_lack_of_memory
 from hiclass.torch._network import LastLayer, Shape, Weights, first_layer, hidden_layers
 from hiclass.torch._packed import Packed, unpacked
 from hiclass.torch._replay import Replays, cuda_graphs
@@ -136,10 +137,7 @@ class Trainer:
         self._at_once = self._rows_at_once() if self.device.type == "cpu" else sys.maxsize
         pulls = settings.recursive and settings.penalty > 0
         self._pull = RecursivePenalty(self.layout, self.device) if pulls else None
-        self._mean, self._factor = (
-            None if part is None else on_device(part.astype(np.float32), self.device)
-            for part in (self.inputs.mean, self.inputs.factor)
-        )
+        self._set_inputs()
         # A penalty changes all weights, so sparse updates would save nothing.
         self._sparse = (
             self.device.type == "cpu"
@@ -150,6 +148,12 @@ class Trainer:
         self._optimisers = self._make_optimisers()
         self._rate: float | None = None
         self._forget_steps()
+
+    def _set_inputs(self) -> None:
+        self._mean, self._factor = (
+            None if part is None else on_device(part.astype(np.float32), self.device)
+            for part in (self.inputs.mean, self.inputs.factor)
+        )
 
     def _rows_at_once(self) -> int:
         """How many rows of a step are computed together on a CPU."""
@@ -239,7 +243,28 @@ class Trainer:
         """Load a state."""
         self.set_weights(state["weights"])
         self._load_optimisers(state["optimisers"])
-        self._generator.set_state(state["generator"].cpu())
+        if self.settings.team.rank == 0:  # the generator of the others drops other outputs
+            self._generator.set_state(state["generator"].cpu())
+
+    def rescale(self, inputs: Inputs) -> None:
+        """Scale features in another way, without a change of what the network computes."""
+        before, self.inputs = self.inputs, inputs
+        weights = before.fold(self.shape, {n: w.detach() for n, w in self.weights.items()})
+        self.set_weights(inputs.unfold(self.shape, weights))
+        if before.factor is not None and inputs.factor is not None:
+            ratio = torch.from_numpy(np.atleast_1d(inputs.factor / before.factor)).unsqueeze(1)
+            self._rescale_optimisers(ratio.to(self.device, torch.float32))
+        self._set_inputs()
+        self._forget_steps()
+
+    def _rescale_optimisers(self, ratio: Tensor) -> None:
+        """Gradients of the first layer are multiplied by the ratio of features."""
+        first = self.weights["0.weight"]
+        for optimiser in self._optimisers:
+            state = optimiser.state.get(first, {})
+            for name, power in (("exp_avg", 1), ("exp_avg_sq", 2)):
+                if name in state:
+                    state[name] *= ratio**power
 
     def set_weights(self, weights: Weights) -> None:
         """Set all weights."""
@@ -412,21 +437,23 @@ class Trainer:
             )
         return loss
 
-    @contextmanager
-    def _explaining_lack_of_memory(self, batch: Batch | Packed | None) -> Iterator[None]:
+    def _explaining_lack_of_memory(
+        self, batch: Batch | Packed | None
+    ) -> AbstractContextManager[None]:
         """Suggest a smaller batch size in errors about memory."""
-        try:
-            yield
-        except (torch.OutOfMemoryError, RuntimeError) as error:
+
+        def advice() -> tuple[str, str]:
             n_rows = 0 if batch is None else min(batch.n_rows, self._at_once)
-            if not _is_lack_of_memory(error):
-                raise
             fewer = f"batch_size={n_rows // 2}, or batches of that many rows, or "
-            layers = "smaller hidden_layers" if self.shape.hidden else "a small embedding_dim"
-            raise MemoryError(
-                f"{n_rows:,} rows of a step do not fit into memory together "
-                f"({str(error).splitlines()[0]}). Try {fewer if n_rows > 1 else ''}{layers}."
-            ) from error
+            return (
+                f"{n_rows:,} rows of a step do not fit into memory together",
+                f"Try {fewer if n_rows > 1 else ''}{self._fewer_numbers()}.",
+            )
+
+        return explaining_lack_of_memory(advice)
+
+    def _fewer_numbers(self) -> str:
+        return "smaller hidden_layers" if self.shape.hidden else "a small embedding_dim"
 
     def _together(
         self, batches: Iterator[Batch | Packed]
@@ -452,9 +479,20 @@ class Trainer:
     def validate(self, rows: Rows) -> float:
         """The mean loss of rows, a piece at a time."""
         total = torch.zeros((), device=self.device)
-        with torch.no_grad(), self._on_device(rows.pieces(self.shape)) as pieces:
+        n_part = min(len(rows), self._at_once)
+
+        def advice() -> tuple[str, str]:
+            fewer = f"at most {n_part // 2:,} of them, or " if n_part > 1 else ""
+            return (
+                f"{n_part:,} of {len(rows):,} validation rows do not fit into memory together",
+                f"Try {fewer}{self._fewer_numbers()}.",
+            )
+
+        batches = self._on_device(rows.pieces(self.shape))
+        with torch.no_grad(), explaining_lack_of_memory(advice), batches as pieces:
             for piece in pieces:
                 for part in unpacked(piece).parts(self._at_once):
+                    n_part = part.n_rows
                     total += self._losses(part, training=False).sum()
         return float(total) / max(len(rows), 1)
 
@@ -480,7 +518,3 @@ def _clip(weights: list[Tensor], most: float) -> None:
     share = (most / length.clamp(min=torch.finfo(length.dtype).tiny)).clamp(max=1.0)
     for part in parts:
         part.mul_(share)
-
-
-def _is_lack_of_memory(error: BaseException) -> bool:
-    return isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)
