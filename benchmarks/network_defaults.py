@@ -29,7 +29,7 @@ splits of the training rows of the tables: hF, and the processor seconds of a fi
 
     python network_defaults.py --data DATA --calls --output results/network_defaults.json
 
-fits half of the training rows of cfpb, clinc150 and ImCLEF07A, calls ``partial_fit`` 20 times with
+fits half of the training rows of the texts and of ImCLEF07A, calls ``partial_fit`` 20 times with
 20 other rows, and scores a quarter of the training rows after every call. Then it learns three
 quarters of the training rows of the texts and of ImCLEF07A in one, three and five passes, by
 ``fit_batches`` and by calls of ``partial_fit`` with 384 rows, and scores the rest.
@@ -338,7 +338,7 @@ def run_calls(options: argparse.Namespace, result: dict[str, Any]) -> None:
     """All seeds, on texts and a table."""
     with tempfile.TemporaryDirectory() as folder:
         prepare_sets(Path(options.data), Path(folder))
-        for name in options.sets or ("cfpb", "clinc150", "ImCLEF07A"):
+        for name in options.sets or (*TEXTS, "ImCLEF07A"):
             file = f"{folder}/{name}.npz"
             scores = [learn_calls(file, seed) for seed in range(options.seeds)]
             result.setdefault("calls", {})[name] = scores
