@@ -136,7 +136,7 @@ def test_a_stream_that_was_killed_goes_on_where_it_was(hard, tmp_path, monkeypat
 
 @pytest.mark.usefixtures("every_step")
 @pytest.mark.parametrize("n_steps", [4, 8, 100])
-@pytest.mark.parametrize("what", ["rows", "labels", "weights", "fewer"])
+@pytest.mark.parametrize("what", ["rows", "labels", "weights", "fewer", "more"])
 def test_a_stream_of_other_batches_is_not_taken_for_the_stored_one(
     hard, tmp_path, monkeypatch, n_steps, what
 ):
@@ -152,7 +152,7 @@ def test_a_stream_of_other_batches_is_not_taken_for_the_stored_one(
     elif what == "weights":
         other[2][2] = 2 * ones
     else:
-        other = other[:3]
+        other = other[:3] if what == "fewer" else [*other, other[0]]
     params = {"max_epochs": 3, "checkpoint_dir": tmp_path}
     resume = stop_after(monkeypatch, n_steps)
     try:
@@ -160,11 +160,28 @@ def test_a_stream_of_other_batches_is_not_taken_for_the_stored_one(
     except KilledError:
         assert n_steps < 18
     resume()
+    if what == "more" and n_steps < 6:
+        return  # all batches so far are the same
     with pytest.raises(ValueError, match="another checkpoint_dir to start again"):
         network(**params).fit_batches([tuple(part) for part in other], classes=y)
     expected = network(max_epochs=3).fit_batches(parts, classes=y)
     found = network(**params).fit_batches(parts, classes=y)
     np.testing.assert_array_equal(found.predict_node_proba(X), expected.predict_node_proba(X))
+
+
+@pytest.mark.usefixtures("every_step")
+def test_features_are_scaled_as_before_whatever_comes_later(hard, tmp_path, monkeypatch):
+    X, y = hard
+    parts = [(X[i::6], y[i::6]) for i in range(6)]
+    expected = network(max_epochs=1).fit_batches(parts, classes=y)
+    resume = stop_after(monkeypatch, 1)
+    with pytest.raises(KilledError):
+        network(max_epochs=1, checkpoint_dir=tmp_path).fit_batches(parts, classes=y)
+    resume()
+    others = [parts[0], *((1000 * X, y) for X, y in parts[1:])]  # not learned so far
+    model = network(max_epochs=1, checkpoint_dir=tmp_path).fit_batches(others, classes=y)
+    for name in ("mean", "factor"):
+        np.testing.assert_array_equal(model._past[name], expected._past[name])
 
 
 @pytest.mark.usefixtures("every_step")

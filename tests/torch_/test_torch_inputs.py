@@ -184,7 +184,8 @@ def test_another_scale_changes_nothing_but_the_numbers_inside(hard, params, spar
     trainer = model._trainer
     before = {name: value.clone() for name, value in trainer.weights.items()}
     fitted = {name: value.clone() for name, value in trainer.fitted_weights().items()}
-    trainer.rescale(measure_inputs(100 * X, None, hidden=bool(trainer.shape.hidden)))
+    varied = np.ones(1 if sparse else X.shape[1], dtype=bool)
+    trainer.rescale(measure_inputs(100 * X, None, hidden=bool(trainer.shape.hidden)), varied)
     for name, value in trainer.fitted_weights().items():
         np.testing.assert_allclose(value, fitted[name], atol=1e-5)
     first = trainer.weights["0.weight"].detach()

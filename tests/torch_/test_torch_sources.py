@@ -68,6 +68,38 @@ def test_a_mapped_file_is_learned(hard, tmp_path):
         ArrayBatches(mapped, y, batch_size=0)
 
 
+@pytest.mark.parametrize("kind", ["frame", "series", "tensor", "list"])
+def test_labels_of_every_kind_are_those_of_fit(kind):
+    import pandas as pd
+    import torch
+
+    from hiclass.torch import ArrayBatches
+
+    X = np.arange(6, dtype=np.float32)[:, None]
+    y = {
+        "frame": pd.DataFrame({"top": list("aabbcc"), "leaf": list("uvwxyz")}),
+        "series": pd.Series(list("aabbcc")),
+        "tensor": torch.tensor([0, 0, 1, 1, 2, 2]),
+        "list": [["a", "u"], ["a"], ["b", "w"], ["b", "x"], ["c"], ["c", "z"]],
+    }[kind]
+    batches = ArrayBatches(X, y, batch_size=2, shuffle=False)
+    plain = y.numpy() if kind == "tensor" else y
+    streamed = network(max_epochs=1).fit_batches(batches, classes=plain)
+    assert streamed.hierarchy_ == network(max_epochs=1).fit(X, plain).hierarchy_
+
+
+@pytest.mark.parametrize("layout", ["csr", "coo"])
+def test_sparse_tensors_of_a_loader_may_be_bfloat16(layout):
+    import torch
+
+    X, y = np.eye(6, dtype=np.float32), list("aabbcc")
+    dense = torch.tensor(X).bfloat16()
+    rows = dense.to_sparse_csr() if layout == "csr" else dense.to_sparse()
+    model = network(max_epochs=2).fit_batches([(rows, y)])
+    expected = network(max_epochs=2).fit_batches([(sp.csr_matrix(X), y)])
+    np.testing.assert_array_equal(model.predict_node_proba(X), expected.predict_node_proba(X))
+
+
 @pytest.fixture
 def parquet(tmp_path):
     import pyarrow as pa

@@ -62,6 +62,26 @@ def test_calls_with_one_row_learn_as_much_as_calls_with_many(tiny, sparse, loade
     assert one.score(X[500:], y[500:]) > many.score(X[500:], y[500:]) - 0.03
 
 
+@pytest.mark.parametrize("params", [{"embedding_dim": 16}, {"hidden_layers": (32,)}])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_unit_of_features_does_not_matter_after_a_call_with_one_row(tiny, params, sparse):
+    """Its features have not varied: their first weights must not follow a guessed scale."""
+    X, y = tiny
+    scores = []
+    for scale in (1e-3, 1, 1e3):
+        rows = scale * X
+        if sparse:
+            rows = np.maximum(rows, 0)
+            rows[0] = 0
+            rows = sp.csr_matrix(rows)
+        model = network(learning_rate="auto", **params)
+        model.partial_fit(rows[:1], y[:1], classes=y)
+        for i in range(1, 1000, 64):
+            model.partial_fit(rows[i : i + 64], y[i : i + 64])
+        scores.append(model.score(rows[1000:], y[1000:]))
+    assert min(scores) > max(scores) - 0.02
+
+
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("first", ["one row", "weights of zero", "other kind"])
 def test_the_first_batch_of_a_stream_need_not_tell_the_scale(tiny, first, sparse):

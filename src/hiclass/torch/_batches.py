@@ -181,7 +181,7 @@ def make_rows(X: Any, target: Any, layout: Layout, sample_weight: Any) -> Rows:
 
 
 def as_array(X: Any) -> Any:
-    """A tensor of rows as an array, without its gradient; other rows as they are."""
+    """A tensor as an array, without its gradient; anything else as it is."""
     if not isinstance(X, torch.Tensor):
         return X
     if X.layout is not torch.strided:

@@ -128,8 +128,8 @@ class Digests:
         return n, self._found[n - 1] if n else ""
 
     def check(self, stored: tuple[int, str], folder: Any) -> None:
-        """Refuse other batches than those of a checkpoint."""
-        if self.of(stored[0]) != tuple(stored):
+        """Refuse batches unless they are those of a checkpoint, no more and no fewer."""
+        if self.of() != tuple(stored):
             raise ValueError(
                 f"The checkpoint in {folder} is of other batches than these, although the first "
                 f"batch and the parameters are the same. Pass the same batches in the same order "

@@ -381,13 +381,13 @@ def _scaled_again(
     before, alone = past.get("moments"), trainer.settings.team.size == 1
     if not (estimator.standardize and alone) or (past["n_rows"] and not before):
         return None
+    known = Moments(**before) if before else None
+    if known is not None and (known.mean is None) != sp.issparse(X):
+        return known
     moments = Moments.of(X, batch_weights(sample_weight, X))
-    if before:
-        known = Moments(**before)
-        if (known.mean is None) != sp.issparse(X):
-            return known
+    if known is not None:
         moments = known.plus(moments)
-        trainer.rescale(moments.inputs(hidden=bool(trainer.shape.hidden)))
+        trainer.rescale(moments.inputs(hidden=bool(trainer.shape.hidden)), known.varies)
     return moments if moments.n_rows < ENOUGH_ROWS else None
 
 

@@ -423,7 +423,7 @@ class HierarchicalHead(nn.Module):
 
 
 def _check_values(outputs: Tensor, lacks_proba: Callable[[Tensor], Tensor]) -> None:
-    """Refuse rows whose probabilities would be NaN; an output of -inf excludes a class."""
+    """Refuse NaN, and paths if all classes are excluded: an output of -inf excludes a class."""
     largest = outputs.amax(dim=1)
     wrong = lacks_proba(largest)
     if bool(wrong.any()):

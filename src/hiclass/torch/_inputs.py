@@ -76,6 +76,15 @@ class Inputs:
         """Plain arrays for a file."""
         return {"mean": self.mean, "factor": self.factor}
 
+    def tensors(self) -> dict[str, Tensor]:
+        """The same as tensors, for a checkpoint."""
+        return {n: None if p is None else torch.tensor(p) for n, p in self.state().items()}
+
+    @staticmethod
+    def of_tensors(state: dict[str, Tensor]) -> Inputs:
+        """Undo :meth:`tensors`."""
+        return Inputs(**{n: None if p is None else p.numpy() for n, p in state.items()})
+
 
 @dataclass(frozen=True, eq=False)
 class Moments:
@@ -119,13 +128,18 @@ class Moments:
         square = square + share * (1 - share) * step**2
         return Moments(n_rows, weight, self.mean + share * step, square)
 
+    @property
+    def varies(self) -> AnyArray:
+        """Whether every feature varies; for sparse rows, whether there is anything but zeros."""
+        least = 0.0 if self.mean is None else 1e-6 * np.abs(self.mean)
+        return np.sqrt(self.square) > least
+
     def inputs(self, *, hidden: bool) -> Inputs:
         """How to scale such rows; ``hidden`` is whether there are hidden layers."""
+        varies = self.varies
         if self.mean is None:
-            size = float(self.square)
-            return Inputs(factor=np.array(size**-0.5 if size > 0 else 1.0))
+            return Inputs(factor=np.array(float(self.square) ** -0.5 if varies else 1.0))
         spread = np.sqrt(self.square)
-        varies = spread > 1e-6 * np.abs(self.mean)
         n_features = max(int(varies.sum()), 1)
         usual = float(np.sqrt(np.mean(self.square[varies]))) if varies.any() else 1.0
         # A feature that has not varied yet counts as one of the usual spread.

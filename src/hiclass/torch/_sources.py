@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from hiclass._typing import IntArray
+from hiclass.torch._batches import as_array
 
 #: The number of batches that are read and mixed at a time, and the rows of a block.
 _MIXED, _BLOCK = 16, 256
@@ -100,7 +101,7 @@ class ArrayBatches(ShuffledBatches):
     ) -> None:
         super().__init__(batch_size, shuffle, random_state)
         self._X = X.tocsr() if sp.issparse(X) else X
-        self._y = _as_objects(y.to_numpy() if hasattr(y, "to_numpy") else y)
+        self._y = _as_objects(y.to_numpy() if hasattr(y, "to_numpy") else as_array(y))
         self._weight = None if sample_weight is None else np.asarray(sample_weight)
         n_rows = int(self._X.shape[0])
         for name, part in (("y", self._y), ("sample_weight", self._weight)):

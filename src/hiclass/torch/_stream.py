@@ -212,10 +212,10 @@ def _as_plain(part: Any) -> Any:
     part = part.detach().cpu()
     if part.layout is torch.sparse_csr:
         arrays = (part.values(), part.col_indices(), part.crow_indices())
-        return sp.csr_matrix(tuple(array.numpy() for array in arrays), shape=tuple(part.shape))
+        return sp.csr_matrix(tuple(map(as_array, arrays)), shape=tuple(part.shape))
     part = part.to_sparse_coo().coalesce()
     place = tuple(part.indices().numpy())
-    return sp.csr_matrix((part.values().numpy(), place), shape=tuple(part.shape))
+    return sp.csr_matrix((as_array(part.values()), place), shape=tuple(part.shape))
 
 
 class Counts:
@@ -338,18 +338,25 @@ def fit_stream(
     measured = _stacked([rows for rows, _ in ahead], layout)
     settings = settings_of(estimator, shape, rows_to_expect(0))
     trainer = start(estimator, shape, layout, measured, seed, settings)
+    del measured
+
+    def opened() -> Iterator[tuple[Rows, AnyTarget]]:
+        while ahead:
+            yield ahead.pop(0)
+        yield from map(read, items)
+
     stored = None if state is None or checkpoint is None else state["more"]["digest"]
     if state is not None:
         counts.load(state["more"])
         if stored is not None and state["epoch"]:
             # Later epochs may have another order: the first one is read again.
-            for rows, _ in islice(chain(ahead, map(read, items)), stored[0]):
+            for rows, _ in islice(opened(), stored[0] + 1):
                 digests.add(rows)
             digests.check(stored, estimator.checkpoint_dir)
 
     def first_epoch(n_known: int) -> Iterator[Rows]:
         n = 0
-        for n, (rows, target) in enumerate(chain(ahead, map(read, items)), start=1):
+        for n, (rows, target) in enumerate(opened(), start=1):
             counts.add(target, rows)
             if checkpoint is not None:
                 digests.add(rows)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from hiclass._typing import AnyArray
 from hiclass.torch._batches import Batch, Rows
 from hiclass.torch._feed import prefetched
 from hiclass.torch._inputs import Inputs
@@ -237,18 +238,28 @@ class Trainer:
             "weights": {name: value.detach() for name, value in self.weights.items()},
             "optimisers": [optimiser.state_dict() for optimiser in self._optimisers],
             "generator": self._generator.get_state(),
+            "inputs": self.inputs.tensors(),
         }
 
     def load(self, state: dict[str, Any]) -> None:
         """Load a state."""
+        self.inputs = Inputs.of_tensors(state["inputs"])
+        self._set_inputs()
         self.set_weights(state["weights"])
         self._load_optimisers(state["optimisers"])
         if self.settings.team.rank == 0:  # the generator of the others drops other outputs
             self._generator.set_state(state["generator"].cpu())
 
-    def rescale(self, inputs: Inputs) -> None:
-        """Scale features in another way, without a change of what the network computes."""
+    def rescale(self, inputs: Inputs, varied: AnyArray) -> None:
+        """Scale features in another way, without a change of what the network computes.
+
+        ``varied`` is whether features have varied so far. Those that have not were zero inside the
+        network, and their weights stay as they are. What the optimiser knows follows the factors,
+        not the means.
+        """
         before, self.inputs = self.inputs, inputs
+        if before.factor is not None and inputs.factor is not None:
+            before = replace(before, factor=np.where(varied, before.factor, inputs.factor))
         weights = before.fold(self.shape, {n: w.detach() for n, w in self.weights.items()})
         self.set_weights(inputs.unfold(self.shape, weights))
         if before.factor is not None and inputs.factor is not None:
