@@ -40,13 +40,18 @@ torch.distributed.destroy_process_group()
 """
 
 
-def test_two_processes_train_the_network_that_one_trains(hard, tmp_path):
-    X, y = hard
-    np.savez(tmp_path / "data.npz", X=X, y=y)
+def run_two(code, folder, X, y):
+    """Run code in two processes; it finds the rows in a folder."""
+    np.savez(folder / "data.npz", X=X, y=y)
     env = {**os.environ, "OMP_NUM_THREADS": "1"}
-    commands = [[sys.executable, "-c", CODE, str(rank), str(tmp_path)] for rank in range(2)]
+    commands = [[sys.executable, "-c", code, str(rank), str(folder)] for rank in range(2)]
     processes = [subprocess.Popen(command, env=env) for command in commands]
     assert [process.wait(timeout=120) for process in processes] == [0, 0]
+
+
+def test_two_processes_train_the_network_that_one_trains(hard, tmp_path):
+    X, y = hard
+    run_two(CODE, tmp_path, X, y)
     one, other = (np.load(tmp_path / f"found{rank}.npz") for rank in range(2))
     for name in one.files:
         np.testing.assert_allclose(one[name], other[name], atol=1e-6, err_msg=name)
@@ -132,12 +137,7 @@ torch.distributed.destroy_process_group()
 
 
 def test_two_processes_continue_from_a_checkpoint_of_the_first(hard, tmp_path):
-    X, y = hard
-    np.savez(tmp_path / "data.npz", X=X, y=y)
-    env = {**os.environ, "OMP_NUM_THREADS": "1"}
-    commands = [[sys.executable, "-c", RESUMED, str(rank), str(tmp_path)] for rank in range(2)]
-    processes = [subprocess.Popen(command, env=env) for command in commands]
-    assert [process.wait(timeout=120) for process in processes] == [0, 0]
+    run_two(RESUMED, tmp_path, *hard)
 
 
 def test_a_team_adds_up_and_shares_over_its_group(group):

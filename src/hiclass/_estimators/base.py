@@ -53,6 +53,7 @@ from hiclass._inference.decodings import (
     Wish,
     as_decoding,
     best_paths,
+    check_n_paths,
     truncate,
     width_of_best_paths,
 )
@@ -547,13 +548,12 @@ class BaseHierarchicalClassifier(CallbackSupport, ClassifierMixin, BaseEstimator
         ValueError
             If ``k`` is not a positive integer.
         """
-        if not isinstance(k, int | np.integer) or k < 1:
-            raise ValueError(f"k must be an integer of at least 1; got {k!r}.")
+        k = check_n_paths(k)
         self._check_fitted()
         if self._is_about_sets():
-            return rank_classes(self, X, int(k))
+            return rank_classes(self, X, k)
         X = self._check_rows(X)
-        models, k = self._models, int(k)
+        models = self._models
         may_end = self._ends_early() or k > len(models.options.ends)
         write = label_writer(self.hierarchy_, self._format, may_end=may_end)
 

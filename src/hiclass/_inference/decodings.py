@@ -111,6 +111,13 @@ def best_path(models: LocalModels, X: Any) -> Decision:
     return Decision(nodes[:, 0], along)
 
 
+def check_n_paths(k: Any) -> int:
+    """The number of paths to return per row."""
+    if not isinstance(k, int | np.integer) or k < 1:
+        raise ValueError(f"k must be an integer of at least 1; got {k!r}.")
+    return int(k)
+
+
 def best_paths(models: LocalModels, X: Any, k: int) -> tuple[IntArray, FloatArray]:
     """The k most probable final classes and their probabilities; node 0 if there are fewer."""
     if not models.is_direct:

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 
+from hiclass._inference.decodings import check_n_paths
 from hiclass._targets.paths import as_hierarchy
 from hiclass._typing import AnyArray, FloatArray
 from hiclass.torch._known import Known
@@ -401,9 +401,7 @@ class HierarchicalHead(nn.Module):
         ValueError
             If ``k`` is not a positive integer.
         """
-        if not isinstance(k, int | np.integer) or k < 1:
-            raise ValueError(f"k must be an integer of at least 1; got {k!r}.")
-        return self._answers_for(outputs).best_paths(outputs, k)
+        return self._answers_for(outputs).best_paths(outputs, check_n_paths(k))
 
     def predict_node_proba(self, outputs: Tensor) -> Tensor:
         """Return the probability of every node of the hierarchy.
