@@ -111,7 +111,6 @@ def train(kind, checkpoint_dir=None, stop=None):
     return model.fit_batches(mine, classes=y)
 
 
-found = {}
 for kind, stop in (("fit", 12), ("batches", 8)):
     whole = train(kind)
     try:
