@@ -88,6 +88,7 @@ def test_labels_of_every_kind_are_those_of_fit(kind):
     assert streamed.hierarchy_ == network(max_epochs=1).fit(X, plain).hierarchy_
 
 
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
 @pytest.mark.parametrize("layout", ["csr", "coo"])
 def test_sparse_tensors_of_a_loader_may_be_bfloat16(layout):
     import torch
